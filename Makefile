@@ -1,0 +1,62 @@
+# `make` lists the targets. Everything happens in .venv; nothing else on the machine is touched.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+# Where torch comes from, if not from the package index that pip uses anyway:
+# make setup TORCH_INDEX=https://download.pytorch.org/whl/cpu
+TORCH_INDEX ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup grade test lint format release calibrate seccomp doctor clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## make .venv with everything that grading and testing need
+
+$(READY): pyproject.toml constraints.txt hatch_build.py
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	    rm -rf $(VENV); \
+	    echo "make: $(PYTHON) cannot make a virtual environment; on Debian or Ubuntu: apt-get install python3-venv" >&2; \
+	    exit 1; }
+	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	    echo "make: Python 3.11 or later is needed; name one with PYTHON=python3.12" >&2; exit 1; }
+	@echo "setting up $(VENV); the first time takes some minutes, most of them for torch"
+ifneq ($(TORCH_INDEX),)
+	$(BIN)/python -m pip install --quiet --index-url $(TORCH_INDEX) -c constraints.txt torch
+endif
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@
+
+grade: $(READY)  ## grade the example class into results/
+	$(BIN)/autograder grade examples/submissions --out results
+
+test: lint  ## lint, types and all tests
+	$(BIN)/python -m pytest
+
+lint: $(READY)  ## style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(READY)  ## bring the code into the common format
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+release: $(READY)  ## build the student template from the solutions
+	$(BIN)/autograder release template
+
+calibrate: $(READY)  ## prove that solutions, stubs, checks and misconceptions agree
+	$(BIN)/autograder calibrate
+
+seccomp: $(READY)  ## write the seccomp programs anew (needs libseccomp)
+	$(BIN)/python -m autograder.sandbox.seccomp.generate
+
+doctor: $(READY)  ## tell what this machine offers
+	$(BIN)/autograder doctor
+
+clean:  ## remove what was built: .venv, results, caches
+	rm -rf $(VENV) results .mypy_cache .pytest_cache .ruff_cache .hypothesis
