@@ -1,0 +1,1 @@
+"""Grades code for the attention mechanism by what it does, step by step."""

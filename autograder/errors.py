@@ -1,0 +1,25 @@
+"""The four ways in which a command can end other than well, each with its exit code."""
+
+
+class AutograderError(Exception):
+    """Base of every error that the command line turns into one line and an exit code."""
+
+    exit_code = 1
+
+
+class KitFault(AutograderError):
+    """The kit itself is at fault. Never charged to a student; exits 1, loudly."""
+
+    exit_code = 1
+
+
+class WrongUse(AutograderError):
+    """A wrong argument or unreadable input; exits 2."""
+
+    exit_code = 2
+
+
+class SurroundingsLack(AutograderError):
+    """Something around the kit is missing (isolation, an extra, disk, a lock); exits 3."""
+
+    exit_code = 3
