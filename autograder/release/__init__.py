@@ -1,0 +1,1 @@
+"""Everything that is handed out, built from the solutions."""

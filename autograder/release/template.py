@@ -1,0 +1,112 @@
+"""The folder that a student receives.
+
+Stubs and handouts in it are built. The public checks, the README and the project file are written
+by hand and live in the assignment's template folder; a template that is built elsewhere gets
+copies of them.
+"""
+
+import shutil
+from pathlib import Path
+
+from autograder.assignment import Assignment, Stage
+from autograder.errors import KitFault, WrongUse
+from autograder.release import stubs
+from autograder.release.handouts import with_rubric
+
+HANDOUTS = "handouts"
+
+
+def template_files(assignment: Assignment) -> dict[str, str]:
+    """The files that are built: path within the template to text."""
+    package = assignment.solutions.name
+    files = {f"{package}/__init__.py": _read(assignment.solutions / "__init__.py")}
+    for stage in assignment.stages:
+        files[f"{package}/{stage.module}.py"] = _stub(assignment, stage)
+        files[f"{HANDOUTS}/{stage.handout.name}"] = with_rubric(_read(stage.handout), stage)
+    secrets = solution_lines(assignment)
+    for path, text in files.items():
+        leaked = stubs.leaks(text, secrets)
+        if leaked:
+            raise KitFault(f"{path} would give a solution away: {leaked[0]}")
+    return files
+
+
+def build_template(assignment: Assignment, out: Path) -> tuple[Path, ...]:
+    """Write the template into a folder and return the files that were built.
+
+    Stubs and handouts that are there are overwritten; nothing is deleted. In the assignment's own
+    template folder the handouts' originals are brought up to date as well.
+    """
+    files = template_files(assignment)
+    if (out / assignment.solutions.name).resolve() == assignment.solutions:
+        raise WrongUse(f"{out}: stubs built here would overwrite the solutions")
+    if out.resolve() == assignment.template:
+        for stage in assignment.stages:
+            _write(stage.handout, files[f"{HANDOUTS}/{stage.handout.name}"])
+    elif assignment.template is not None:
+        built = {*files}
+        for path in sorted(assignment.template.rglob("*")):
+            inner = path.relative_to(assignment.template)
+            if path.is_file() and inner.as_posix() not in built and _is_written(inner):
+                target = out / inner
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+    for name, text in files.items():
+        _write(out / name, text)
+    return tuple(out / name for name in files)
+
+
+def check_drift(assignment: Assignment, out: Path) -> tuple[str, ...]:
+    """What building would change in a folder, one line a file; empty where it is up to date."""
+    files = template_files(assignment)
+    drift = []
+    for name, text in files.items():
+        path = out / name
+        if not path.is_file():
+            drift.append(f"{name} is missing")
+        elif path.read_bytes() != text.encode():
+            drift.append(f"{name} is not what the solutions give")
+    for folder, pattern in ((assignment.solutions.name, "*.py"), (HANDOUTS, "*.md")):
+        for path in sorted((out / folder).glob(pattern)):
+            name = f"{folder}/{path.name}"
+            if name not in files:
+                drift.append(f"{name} is left over")
+    return tuple(drift)
+
+
+def solution_lines(assignment: Assignment) -> frozenset[str]:
+    """The telling lines of all solutions, as `stubs.leaks` wants them."""
+    lines: frozenset[str] = frozenset()
+    for stage in assignment.stages:
+        file = assignment.solutions / f"{stage.module}.py"
+        lines |= stubs.solution_lines(_read(file), file.name)
+    return lines
+
+
+def _stub(assignment: Assignment, stage: Stage) -> str:
+    file = assignment.solutions / f"{stage.module}.py"
+    number = assignment.stages.index(stage) + 1
+
+    def message(name: str) -> str:
+        return f"{name}: not written yet (stage {number}, {stage.id})"
+
+    header = (
+        f"# Stage {number} of {len(assignment.stages)}: {stage.title}.\n"
+        f"# What to write, and how it is judged, is told in {HANDOUTS}/{stage.handout.name}.\n"
+        "# Put your code where an error is raised now. Names and arguments stay as they are.\n\n"
+    )
+    return header + stubs.stub(_read(file), file.name, message)
+
+
+def _is_written(path: Path) -> bool:
+    """Whether a file of the template folder was put there by hand, not by a tool that ran."""
+    return not any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", newline="\n")

@@ -1,0 +1,58 @@
+"""`autograder.release.handouts`, and the handouts themselves."""
+
+import re
+
+import msgspec
+import pytest
+
+from autograder.assignment import Stage, load_assignment
+from autograder.errors import WrongUse
+from autograder.release.handouts import rubric, with_rubric
+
+ATTENTION = load_assignment()
+STAGES = pytest.mark.parametrize("stage", ATTENTION.stages, ids=lambda stage: stage.id)
+
+
+def text_of(stage: Stage) -> str:
+    return stage.handout.read_text(encoding="utf-8")
+
+
+@STAGES
+class TestOurHandouts:
+    def test_the_points_told_are_the_points_given(self, stage: Stage) -> None:
+        assert with_rubric(text_of(stage), stage) == text_of(stage)
+
+    def test_every_name_is_said_with_its_parameters(self, stage: Stage) -> None:
+        specs = {spec.name: spec for spec in ATTENTION.name_specs}
+        written = text_of(stage).partition("## What to write")[2].partition("\n## ")[0]
+        rows = re.findall(r"^\| `(\w+)\(([^)]*)\)`", written, flags=re.MULTILINE)
+        found = {name: tuple(re.findall(r"(\w+)(?:=\w+)?", each)) for name, each in rows}
+        told = {name: tuple(p for p in each if p != "False") for name, each in found.items()}
+        assert told == {name: specs[name].parameters for name in stage.names}
+
+    @pytest.mark.parametrize("needed", ["Goal", "Read along", "Common slips", "How it is judged"])
+    def test_it_says_all_that_a_handout_says(self, stage: Stage, needed: str) -> None:
+        assert needed in text_of(stage)
+
+    def test_every_section_that_teaches_says_something(self, stage: Stage) -> None:
+        for title, body in re.findall(r"^## (.+)\n\n(.*?)(?=^## |\Z)", text_of(stage), re.M | re.S):
+            assert len(body.split()) > 25, title
+
+
+class TestRubric:
+    def test_a_row_links_to_the_section_and_names_each_share(self) -> None:
+        rows = rubric(ATTENTION.stage("trainable")).splitlines()
+        assert rows[7] == (
+            "| [The weights are parameters that can be trained](#parameters) | 3"
+            " | `SelfAttention_v1` 1, `SelfAttention_v2` 1, `SelfAttention_v2` (bias) 1 |"
+        )
+        assert rows[-1] == "| together | 25 | |"
+
+    def test_changed_points_reach_the_handout(self) -> None:
+        stage = ATTENTION.stage("simplified")
+        dearer = msgspec.structs.replace(stage, points=99)
+        assert "| together | 99 | |" in with_rubric(text_of(stage), dearer)
+
+    def test_a_handout_without_a_place_for_it_is_refused(self) -> None:
+        with pytest.raises(WrongUse, match=r"1_simplified\.md has no place"):
+            with_rubric("# Stage 1\n", ATTENTION.stage("simplified"))
