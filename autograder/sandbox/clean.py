@@ -1,0 +1,104 @@
+"""The state that torch, numpy and Python keep for a whole process, set back before each request.
+
+What one call leaves behind (a default type, a mode, a generator that has moved on) must not
+change what the next one computes: each check is judged by itself.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+import sys
+from typing import Any
+
+import numpy
+import torch
+
+_C: Any = torch._C
+_seed_torch = torch.default_generator.manual_seed
+_random: Any = random._inst
+_seed_random = super(random.Random, _random).seed  # without the part that is written in Python
+_seed_numpy = numpy.random.seed
+_set_grad_enabled = _C._set_grad_enabled
+_get_default_dtype, _set_default_dtype = torch.get_default_dtype, torch.set_default_dtype
+_set_default_device = torch.set_default_device
+_get_num_threads, _set_num_threads = torch.get_num_threads, torch.set_num_threads
+_are_deterministic = torch.are_deterministic_algorithms_enabled
+_set_deterministic = _C._set_deterministic_algorithms  # the public one imports a compiler
+_functions, _pop_function = _C._len_torch_function_stack, _C._pop_torch_function_stack
+_dispatches, _pop_dispatch = _C._len_torch_dispatch_stack, _C._pop_torch_dispatch_stack
+_autocasting, _set_autocast = torch.is_autocast_enabled, torch.set_autocast_enabled
+_is_inference, _anomaly = torch.is_inference_mode_enabled, torch.is_anomaly_enabled
+_set_anomaly = torch.set_anomaly_enabled
+_float32 = torch.float32
+_sys = sys
+
+
+def reset(seed: int, grad_enabled: bool) -> None:
+    """Generators, modes, defaults: as a freshly started program with this seed has them."""
+    drop_modes()
+    _seed_torch(seed)
+    _seed_random(seed)
+    _random.gauss_next = None
+    _seed_numpy(seed & 0xFFFFFFFF)
+    _set_grad_enabled(grad_enabled)
+    if _get_default_dtype() is not _float32:
+        _set_default_dtype(_float32)
+    if _get_num_threads() != 1:
+        _set_num_threads(1)
+    if _are_deterministic():
+        _set_deterministic(False)
+    if _autocasting("cpu"):
+        _set_autocast("cpu", False)
+    if _anomaly():
+        _set_anomaly(False)
+
+
+def drop_modes() -> None:
+    """Take away every torch mode that is still in force; a default device is one, too."""
+    if _functions():
+        _set_default_device(None)
+        while _functions():
+            _pop_function()
+    while _dispatches():
+        _pop_dispatch()
+
+
+class Output(io.TextIOBase):
+    """What a student prints, up to a number of characters; the rest is counted and dropped."""
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+        self._parts: list[str] = []
+        self.count = 0
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        self.count += 1
+        if self._left > 0:
+            part = str.__str__(text)[: self._left]
+            self._left -= len(part)
+            self._parts.append(part)
+        return len(text)
+
+    def take(self) -> str:
+        """What was printed since this was last asked."""
+        if not self._parts:
+            return ""
+        text = "".join(self._parts)
+        self._parts.clear()
+        return text
+
+
+def quiet(most: int) -> Output:
+    """What is printed goes to memory, warnings nowhere; standard input is at its end."""
+    output, errors = Output(most), Output(0)
+    nothing = io.StringIO("")
+    for name, stream in (("stdout", output), ("stderr", errors), ("stdin", nothing)):
+        setattr(_sys, name, stream)
+        setattr(_sys, f"__{name}__", stream)
+    return output

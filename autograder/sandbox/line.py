@@ -1,0 +1,279 @@
+"""The line to one submission's guests: begins them, asks within budgets, replaces the lost.
+
+When a guest is lost (it hung, crashed, or babbled), the next request gets a fresh one with the
+submission loaded anew, a few times. A statement that loading did not survive is left out of the
+next attempt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+import torch
+
+from autograder.errors import KitFault
+
+from . import faults, messages, wire
+from .faults import StudentFault
+from .frames import Broken
+from .inmate import Gone, Inmate, Overrun
+from .tensors import Cargo
+from .text import clean, clean_line
+
+if TYPE_CHECKING:
+    from .room import Sandbox
+
+_MOST_HANGS = 2  # of one name, after which it is not run any more
+_BATCH = 32  # deferred operations that are sent at the latest
+_STRIDE, _MOST_SEED = 0x9E37_79B9_7F4A_7C15, (1 << 62) - 1
+_Outcome = TypeVar("_Outcome")
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where a name was found."""
+
+    path: str
+    line: int | None
+    cell: int | None
+    spelled: str
+    stub: bool
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """What loading showed: the names that are there, those that are not, and what to tell."""
+
+    found: Mapping[str, Found] = field(default_factory=dict)
+    missing: Mapping[str, str | None] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def seed_of(check: str, number: int = 0) -> int:
+    """The seed of a check's request, the same on every machine."""
+    digest = hashlib.blake2b(check.encode(), digest_size=8).digest()
+    return (int.from_bytes(digest, "little") + number * _STRIDE) & _MOST_SEED
+
+
+class Line:
+    """One submission, whichever guest it is in."""
+
+    def __init__(self, sandbox: Sandbox, files: tuple[wire.SourceFile, ...]) -> None:
+        self._sandbox = sandbox
+        self._limits = sandbox.limits
+        self._files = files
+        self._guest: Inmate | None = None
+        self._skip: set[int] = set()
+        self._losses = 0
+        self._hangs: Counter[str] = Counter()
+        self._source: str | None = None  # of the functions in the student's place
+        self._gone_seconds = 0.0  # CPU time of guests that are gone
+        self._calls_seconds = 0.0
+        self._pending: list[messages.Operation] = []
+        self.cargo = Cargo()  # tensors of the next request
+        self.fatal: StudentFault | None = None  # why no guest can be had any more
+        self.loss: StudentFault | None = None  # why the last guest of this check is gone
+        self.number = 0  # of the guest
+        self.output = ""  # what the submission printed, cut
+        self.report = LoadReport()
+        self.begin("", self._limits.check_seconds)
+        with contextlib.suppress(StudentFault):  # kept as `fatal`: every name will tell
+            self.ready()
+
+    def begin(self, check: str, seconds: float) -> None:
+        """A new check, with a CPU budget and a sequence of seeds of its own."""
+        self.check = check
+        self._seed, self._requests = seed_of(check), 0
+        self._check_left = seconds
+        self.loss = None
+        self._drop_pending()
+        if self._guest is not None and not self._sandbox.alive():
+            self.retire()  # the zygote took it along, which is nobody's fault
+
+    @property
+    def up(self) -> bool:
+        """Whether there is a guest right now."""
+        return self._guest is not None
+
+    @property
+    def cpu_seconds(self) -> float:
+        """CPU time of all guests so far."""
+        return self._gone_seconds + (self._guest.cpu_seconds() if self._guest else 0.0)
+
+    # --- guests -------------------------------------------------------------------------------
+
+    def substitute(self, source: str | None) -> None:
+        """From the next guest on, these functions stand in the student's place; or none."""
+        self._source = source
+        self.retire()
+
+    def retire(self) -> None:
+        """End the guest; nobody waits for it."""
+        self._drop_pending()
+        if self._guest is not None:
+            self._guest.dismiss()
+            self._gone_seconds += self._guest.cpu_seconds()
+            self._guest = None
+            self.number += 1
+
+    def _drop_pending(self) -> None:
+        self._pending, self.cargo = [], Cargo()
+
+    def ready(self) -> Inmate:
+        """A guest with the submission in it."""
+        if self._guest is not None:
+            return self._guest
+        while True:
+            if self.fatal is not None:
+                raise self.fatal
+            guest = self._sandbox.guest()
+            try:
+                self._load(guest)
+            except Overrun as overrun:
+                self._not_loaded(guest, faults.StudentTimeout(overrun.seconds, str(overrun)))
+            except Gone as gone:
+                self._not_loaded(guest, faults.StudentKilled(gone.reason))
+            except Broken as broken:
+                self._not_loaded(guest, faults.WireBroken(f"it broke the line: {broken}"))
+            except StudentFault:
+                guest.kill()
+                raise
+            else:
+                self._guest = guest
+                return guest
+
+    def _not_loaded(self, guest: Inmate, fault: StudentFault) -> None:
+        guest.kill()
+        self._gone_seconds += guest.cpu_seconds()
+        statement = guest.statement()
+        self._count_loss(fault)
+        if not statement or statement in self._skip:
+            self.fatal = fault  # leaving out a statement will not help
+        self._skip.add(statement)
+
+    def _count_loss(self, fault: StudentFault) -> None:
+        self._losses += 1
+        if self._losses > self._limits.fresh_guests:
+            self.fatal = fault
+
+    def _load(self, guest: Inmate) -> None:
+        skip = tuple(sorted(self._skip))
+        operations: list[messages.Operation] = [
+            messages.Load(self._files, self._sandbox.names, skip)
+        ]
+        if self._source is not None:
+            operations.append(messages.Substitute(self._source))
+        seeds = tuple(seed_of("load", number) for number in range(len(operations)))
+        limits = self._limits
+        outcomes, _ = guest.ask(
+            tuple(operations), seeds, (), [], limits.load_seconds, limits.wall_factor
+        )
+        loaded = outcomes[0]
+        if not isinstance(loaded, messages.Loaded):
+            raise Broken("the submission was not loaded")
+        self.report = _report(loaded.report)
+        self.hear(loaded.printed)
+        if isinstance(outcomes[-1], messages.Raised):  # it took care that nothing can be put there
+            raise faults.fault("what stands in its place", outcomes[-1])
+
+    def hear(self, printed: str) -> None:
+        """Keep what the submission printed, up to the limit."""
+        left = self._limits.output_chars - len(self.output)
+        if printed and left > 0:
+            self.output += clean(printed)[:left]
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def defer(self, name: str, operation: messages.Operation) -> None:
+        """An operation without an answer; it goes along with the next request."""
+        self._pending.append(operation)
+        if len(self._pending) >= _BATCH:
+            self.ask(name, None, messages.Done)
+
+    def ask(
+        self, name: str, operation: messages.Operation | None, kind: type[_Outcome]
+    ) -> tuple[_Outcome, list[torch.Tensor]]:
+        """Send what is pending and one more operation; the last one's outcome, and tensors.
+
+        `name` is whom it is done for: it pays for hanging.
+        """
+        operations = tuple(self._pending if operation is None else [*self._pending, operation])
+        cargo = self.cargo
+        self._drop_pending()
+        if self._hangs[name] >= _MOST_HANGS:
+            told = f"{name} timed out before, so it was not run again"
+            raise faults.StudentTimeout(self._limits.call_seconds, told)
+        guest = self.ready()
+        seeds = tuple(self._next_seed() for _ in operations)
+        budget = self._budget()
+        try:
+            outcomes, tensors = guest.ask(
+                operations,
+                seeds,
+                tuple(cargo.heads),
+                cargo.payload,
+                budget,
+                self._limits.wall_factor,
+            )
+        except Overrun as overrun:
+            self._hangs[name] += 1
+            raise self.lost(faults.StudentTimeout(overrun.seconds, str(overrun))) from None
+        except Gone as gone:
+            raise self.lost(faults.StudentKilled(gone.reason)) from None
+        except Broken as broken:
+            raise self.broken(broken) from None
+        finally:
+            used = guest.used()
+            self._check_left -= used
+            self._calls_seconds += used
+        last = outcomes[-1]
+        if isinstance(last, messages.Raised):
+            raise faults.fault(name, last)
+        if not isinstance(last, kind):
+            raise self.broken(Broken("an answer of another kind"))
+        return last, tensors
+
+    def _next_seed(self) -> int:
+        self._requests += 1
+        return (self._seed + self._requests * _STRIDE) & _MOST_SEED
+
+    def _budget(self) -> float:
+        limits = self._limits
+        left = limits.submission_seconds - self._calls_seconds
+        budget = min(limits.call_seconds, self._check_left, left)
+        if budget <= 0:
+            what = "the check" if self._check_left <= left else "the submission"
+            raise faults.StudentTimeout(0.0, f"{what} has used up its time")
+        return budget
+
+    def broken(self, reason: Broken) -> BaseException:
+        """The guest said something that makes no sense; it is not asked again."""
+        return self.lost(faults.WireBroken(f"it broke the line: {reason}"))
+
+    def lost(self, fault: StudentFault) -> BaseException:
+        """What to raise now that the guest is lost: whose fault it is depends on who is gone."""
+        self.retire()
+        if not self._sandbox.alive() and self._sandbox.walled:
+            return KitFault("the zygote ended while a guest was at work")
+        self._count_loss(fault)
+        self.loss = fault
+        return fault
+
+
+def _report(report: wire.Report) -> LoadReport:
+    found = {
+        clean_line(at.name): Found(
+            clean_line(at.path), at.line, at.cell, clean_line(at.spelled), at.stub
+        )
+        for at in report.found
+    }
+    missing = {
+        clean_line(name.name): None if name.suggestion is None else clean_line(name.suggestion)
+        for name in report.missing
+    }
+    return LoadReport(found, missing, tuple(clean_line(note) for note in report.notes))

@@ -1,0 +1,131 @@
+"""Files in, names out."""
+
+import builtins
+import sys
+from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, NoReturn
+
+from .. import wire
+from . import jupyter, placeholders
+from .names import NameSpec, Search, search
+from .nodes import SourceFile
+from .notes import clean
+from .ownership import Ownership
+from .running import Runner, Source
+from .sources import is_ignored
+
+_TRIAL = wire.SourceFile(
+    "simplified.py",
+    "module",
+    b"import math\n\n\ndef softmax(scores):\n    return scores\n\n\nclass A:\n    size = 1\n",
+)
+_LEAST_RECURSION = 900  # a lower limit than that was set by the submission
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A submission whose names can be called."""
+
+    objects: dict[str, object]  # by the contract's name; missing ones are absent
+    report: wire.Report
+    modules: list[ModuleType]  # every module whose globals some code of the student's has
+    sources: dict[str, Source]  # by the file name in code objects and tracebacks
+    close: Callable[[], None]  # takes everything back, in a process that lives on
+
+
+def prepare() -> None:
+    """Do what need be done once, before the process is copied for each submission.
+
+    A small submission is loaded on trial: code that has run before is not written to again by
+    the interpreter, and what is not written to needs no copy.
+    """
+    jupyter.prepare()
+    trial = load([_TRIAL], [wire.NameSpec("softmax", "simplified", "function")])
+    trial.close()
+
+
+def load(
+    files: Sequence[SourceFile],
+    names: Sequence[NameSpec],
+    skip: Set[int] = frozenset(),
+    started: Callable[[int], None] = lambda statement: None,
+) -> Loaded:
+    """Run a submission and find the contract's names in it.
+
+    From then on the use of an import that is not there raises.
+    `started` is told each statement's number before it runs; a number in `skip` is not run. The
+    numbers are the same for the same submission whatever is skipped.
+    """
+    placeholders.graded(False)
+    kept = [each for each in files if each.kind != "data" and not is_ignored(each.path)]
+    runner = Runner(kept, skip, started)
+    undo = _surroundings(runner)
+    trace, profile = sys.gettrace(), sys.getprofile()
+    runner.run_all()
+    if sys.gettrace() is not trace:
+        sys.settrace(None)
+    if sys.getprofile() is not profile:
+        sys.setprofile(None)
+    if sys.getrecursionlimit() < _LEAST_RECURSION:
+        sys.setrecursionlimit(1000)
+    ownership = Ownership(runner.sources, runner.modules.namespaces(), runner.stubs)
+    result = search(names, runner, ownership)
+    placeholders.graded(True)
+    return Loaded(
+        objects={name: each.value for name, each in result.found.items()},
+        report=_report(result, runner.notes.finished()),
+        modules=[node.module for node in runner.modules.namespaces().values() if node.module],
+        sources=runner.sources,
+        close=undo,
+    )
+
+
+def _report(result: Search, notes: tuple[str, ...]) -> wire.Report:
+    """What was found and what was not, as the judge is told it."""
+    return wire.Report(
+        found=tuple(
+            wire.Found(name, clean(each.path), clean(each.name), each.stub, each.line, each.cell)
+            for name, each in result.found.items()
+        ),
+        missing=tuple(
+            wire.Missing(name, near and clean(near)) for name, near in result.missing.items()
+        ),
+        notes=notes,
+    )
+
+
+def _surroundings(runner: Runner) -> Callable[[], None]:
+    """Put in place what submissions expect around them; gives back how to undo it."""
+    main = sys.modules.get("__main__")
+    asked, hook = builtins.input, sys.breakpointhook
+    torch: Any = sys.modules.get("torch")
+    compiler = getattr(torch, "compile", None)
+    before = jupyter.install(runner.left_out, runner.run_file)
+    builtins.input = _no_input
+    sys.breakpointhook = lambda *arguments, **options: None
+    if compiler is not None:
+        torch.compile = _uncompiled
+    runner.modules.install()
+
+    def undo() -> None:
+        placeholders.graded(False)
+        runner.modules.remove()
+        jupyter.remove(before)
+        builtins.input, sys.breakpointhook = asked, hook
+        if compiler is not None:
+            torch.compile = compiler
+        if main is not None:
+            sys.modules["__main__"] = main
+
+    return undo
+
+
+def _no_input(prompt: object = "") -> NoReturn:
+    raise EOFError("nobody is there to answer input()")
+
+
+def _uncompiled(model: Any = None, **options: Any) -> Any:
+    """`torch.compile` without a compiler, which no guest may start: the model as it is."""
+    return (lambda inner: inner) if model is None else model

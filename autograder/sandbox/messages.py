@@ -1,0 +1,243 @@
+"""Requests of the judge and replies of a guest.
+
+A request holds operations, carried out in order; its reply an outcome for each, up to the first
+that raised. Both sides import this module, so nothing here may need the rest of the kit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from .wire import (
+    MAX_FRAMES,
+    MAX_ITEMS,
+    MAX_TENSORS,
+    Index,
+    Label,
+    Layout,
+    Message,
+    NameSpec,
+    Report,
+    Slots,
+    SourceFile,
+    TensorHead,
+    TensorValue,
+    Value,
+    Words,
+)
+
+# --- requests ---------------------------------------------------------------------------------
+
+
+class Load(Message, frozen=True, tag=0):
+    """Find and run the submission's names, leaving out the statements that hung before."""
+
+    files: tuple[SourceFile, ...]
+    names: tuple[NameSpec, ...]
+    skip: tuple[Index, ...] = ()
+
+
+class Make(Message, frozen=True, tag=1):
+    """Build a class of the submission; the judge chooses the handle."""
+
+    name: str
+    handle: Index
+    keywords: dict[str, Value]
+
+
+class Call(Message, frozen=True, tag=2):
+    """Call a function by name, or a module by handle."""
+
+    target: str | int
+    arguments: tuple[Value, ...]
+    keywords: dict[str, Value] = msgspec.field(default_factory=dict)
+    layouts: dict[int, Layout] = msgspec.field(default_factory=dict)
+    cotangent: TensorValue | None = None
+    arguments_wanted: bool = False
+    operators_wanted: bool = False
+    grad_enabled: bool = False
+
+
+class Fetch(Message, frozen=True, tag=3):
+    """The tensors of a module: its parameters and buffers, all in one frame."""
+
+    handle: Index
+
+
+class Assign(Message, frozen=True, tag=4):
+    """Copy tensors into parameters or buffers, in place, each by its path."""
+
+    handle: Index
+    values: dict[str, TensorValue]
+
+
+class Mode(Message, frozen=True, tag=5):
+    """Training or evaluation, as the module itself understands it."""
+
+    handle: Index
+    training: bool
+
+
+class Convert(Message, frozen=True, tag=6):
+    """To another dtype or device, as the module itself understands it."""
+
+    handle: Index
+    to: Literal["double", "float", "meta"]
+
+
+class Submodules(Message, frozen=True, tag=7):
+    """Paths and class names of everything inside a module."""
+
+    handle: Index
+
+
+class Child(Message, frozen=True, tag=8):
+    """A handle of one submodule; the judge chooses the handle."""
+
+    handle: Index
+    path: str
+    child: Index
+
+
+class Attributes(Message, frozen=True, tag=9):
+    """What a module keeps besides parameters and buffers."""
+
+    handle: Index
+
+
+class Release(Message, frozen=True, tag=10):
+    """Forget handles."""
+
+    handles: tuple[Index, ...]
+
+
+class Substitute(Message, frozen=True, tag=11):
+    """Put the judge's own functions in the place of the student's of the same names."""
+
+    source: str
+
+
+class Probe(Message, frozen=True, tag=12):
+    """Try the wall from inside. Asked of a guest without a submission, when a level is chosen."""
+
+    secret: str  # a file that exists outside and must not be readable
+    folder: str  # a folder that exists outside and must not be writable
+
+
+Operation = (
+    Load
+    | Make
+    | Call
+    | Fetch
+    | Assign
+    | Mode
+    | Convert
+    | Submodules
+    | Child
+    | Attributes
+    | Release
+    | Substitute
+    | Probe
+)
+
+
+class Request(Message, frozen=True):
+    """One frame to the guest: operations in order, each with the seed that it starts from."""
+
+    id: Index
+    operations: tuple[Operation, ...]
+    seeds: tuple[Index, ...]
+    tensors: tuple[TensorHead, ...] = ()
+
+
+# --- replies ----------------------------------------------------------------------------------
+
+
+class Spot(Message, frozen=True):
+    """One frame of a traceback that lies within the submission."""
+
+    path: Label
+    line: Index
+    function: Label
+    source: Label
+    cell: Index | None = None
+
+
+class Raised(Message, frozen=True, tag=0):
+    """An exception, described. `not_implemented` tells a stub's from all others."""
+
+    kind: Label
+    text: Words
+    not_implemented: bool
+    spots: Annotated[tuple[Spot, ...], msgspec.Meta(max_length=MAX_FRAMES)] = ()
+
+
+class Done(Message, frozen=True, tag=1):
+    """The operation was carried out and has nothing to tell."""
+
+
+class Loaded(Message, frozen=True, tag=2):
+    """The submission was loaded."""
+
+    report: Report
+    printed: Words = ""
+
+
+class Answer(Message, frozen=True, tag=3):
+    """A value, and what else was asked for."""
+
+    value: Value
+    arguments: Annotated[list[Value], msgspec.Meta(max_length=MAX_ITEMS)] | None = None
+    gradients: (
+        Annotated[dict[Label, TensorValue | None], msgspec.Meta(max_length=MAX_ITEMS)] | None
+    ) = None
+    operators: Annotated[dict[Label, Index], msgspec.Meta(max_length=MAX_ITEMS)] | None = None
+    printed: Words = ""
+    notes: Annotated[tuple[Words, ...], msgspec.Meta(max_length=MAX_ITEMS)] = ()
+    dropped: Annotated[tuple[Label, ...], msgspec.Meta(max_length=MAX_ITEMS)] = ()
+
+
+class Tensors(Message, frozen=True, tag=4):
+    """Named tensors; what cannot travel is described."""
+
+    values: Annotated[dict[Label, Value], msgspec.Meta(max_length=MAX_ITEMS)]
+
+
+class Part(Message, frozen=True):
+    """One module inside another; `registered` where torch knows of it."""
+
+    path: Label
+    class_name: Label
+    registered: bool
+
+
+class Parts(Message, frozen=True, tag=5):
+    """Everything inside a module."""
+
+    items: Annotated[tuple[Part, ...], msgspec.Meta(max_length=MAX_ITEMS)]
+
+
+class SlotList(Message, frozen=True, tag=6):
+    """Attributes of a module that hold tensors, and its plain ones as words."""
+
+    tensors: Slots
+    scalars: Annotated[dict[Label, Value], msgspec.Meta(max_length=MAX_ITEMS)]
+
+
+class Breaches(Message, frozen=True, tag=7):
+    """What a probe of the wall could do and should not have been able to."""
+
+    names: Annotated[tuple[Label, ...], msgspec.Meta(max_length=MAX_ITEMS)]
+
+
+Outcome = Raised | Done | Loaded | Answer | Tensors | Parts | SlotList | Breaches
+
+
+class Reply(Message, frozen=True):
+    """One frame from the guest: an outcome for each operation up to the first that raised."""
+
+    id: Index
+    outcomes: Annotated[tuple[Outcome, ...], msgspec.Meta(max_length=MAX_ITEMS)]
+    tensors: Annotated[tuple[TensorHead, ...], msgspec.Meta(max_length=MAX_TENSORS)] = ()

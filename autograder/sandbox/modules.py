@@ -1,0 +1,174 @@
+"""Looking into a student's module: its parameters, buffers, submodules and other attributes.
+
+torch's own dictionaries are read directly, since `named_parameters` and its kin may be overridden
+and need not tell what is there. Modules that torch does not know of, because they lie in a plain
+list, are found too and marked as such.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+
+from .describe import children, is_a, label, members, type_name
+from .tensors import facts
+from .wire import MAX_ITEMS, MAX_NAME, ModuleValue, Slot
+
+_Tensor, _Module = torch.Tensor, torch.nn.Module
+_requires_grad: Any = torch._C.TensorBase.requires_grad.__get__  # type: ignore[attr-defined]
+_DEEPEST = 24
+_REGISTERED = ("_parameters", "_buffers", "_modules")
+_OWN = frozenset(torch.nn.Module().__dict__)  # what every module keeps for torch's sake
+
+
+def _entries(module: object, which: str) -> list[tuple[str, object]]:
+    """One of torch's dictionaries of a module, as pairs."""
+    found = members(module).get(which)
+    return children(found) if found is not None and is_a(found, dict) else []
+
+
+def walk(
+    module: object, prefix: str = "", above: tuple[int, ...] = ()
+) -> Iterator[tuple[str, object]]:
+    """A module and its registered submodules with their paths; cycles are cut."""
+    yield prefix, module
+    if len(above) >= _DEEPEST:
+        return
+    for name, child in _entries(module, "_modules"):
+        if is_a(child, _Module) and id(child) not in above:
+            path = f"{prefix}.{name}" if prefix else name
+            yield from walk(child, path, (*above, id(module)))
+
+
+def _named(module: object, which: str) -> Iterator[tuple[str, Any]]:
+    count = 0
+    for prefix, part in walk(module):
+        for name, tensor in _entries(part, which):
+            if not is_a(tensor, _Tensor):
+                continue
+            path = f"{prefix}.{name}" if prefix else name
+            count += 1
+            if count > MAX_ITEMS:
+                return
+            if len(path) <= MAX_NAME:
+                yield path, tensor
+
+
+def parameters(module: object) -> dict[str, Any]:
+    """Registered parameters by path; a shared one stands under each of its paths."""
+    return dict(_named(module, "_parameters"))
+
+
+def buffers(module: object) -> dict[str, Any]:
+    """Registered buffers by path, persistent or not."""
+    return dict(_named(module, "_buffers"))
+
+
+def state_names(module: object) -> list[str]:
+    """Parameters and persistent buffers: the keys of the state dictionary."""
+    names: list[str] = []
+    for prefix, part in walk(module):
+        loose = members(part).get("_non_persistent_buffers_set", set())
+        for which in ("_parameters", "_buffers"):
+            for name, tensor in _entries(part, which):
+                if is_a(tensor, _Tensor) and not (
+                    which == "_buffers" and type(loose) is set and name in loose
+                ):
+                    names.append(f"{prefix}.{name}" if prefix else name)
+    return [name for name in names if len(name) <= MAX_NAME][:MAX_ITEMS]
+
+
+def slot(path: str, tensor: Any) -> Slot:
+    """What is to know of a tensor without its numbers."""
+    shape, dtype, device = facts(tensor)
+    return Slot(label(path), shape, label(dtype), label(device), bool(_requires_grad(tensor)))
+
+
+def slots(found: Mapping[str, Any]) -> tuple[Slot, ...]:
+    """A table of tensors; one that cannot tell its shape (a nested tensor) is not in it."""
+    known: list[Slot] = []
+    for path, tensor in found.items():
+        with contextlib.suppress(Exception):
+            known.append(slot(path, tensor))
+    return tuple(known)
+
+
+def module_value(handle: int, module: object) -> ModuleValue:
+    """A module as the judge sees it."""
+    if not is_a(module, _Module):
+        return ModuleValue(handle, type_name(module))
+    return ModuleValue(
+        handle,
+        type_name(module),
+        slots(parameters(module)),
+        slots(buffers(module)),
+        tuple(state_names(module)),
+    )
+
+
+def submodules(module: object) -> list[tuple[str, str, bool]]:
+    """Path, class name and whether torch knows of it, of everything inside a module."""
+    found: list[tuple[str, str, bool]] = []
+    known: set[int] = set()
+    for path, part in walk(module):
+        known.add(id(part))
+        if path:
+            found.append((path, type_name(part), True))
+    for path, item in attributes(module):
+        if is_a(item, _Module) and id(item) not in known:
+            for inner, part in walk(item, path):
+                found.append((inner, type_name(part), False))
+    return [entry for entry in found if len(entry[0]) <= MAX_NAME][:MAX_ITEMS]
+
+
+def attributes(module: object) -> Iterator[tuple[str, object]]:
+    """Everything that a module and its submodules hold outside torch's dictionaries.
+
+    Modules in plain lists are gone into, so that their parameters are told as well.
+    """
+    count = 0
+    for prefix, part in walk(module):
+        for name, item in list(members(part).items()):
+            if name in _OWN or name in _REGISTERED:
+                continue
+            for path, leaf in _leaves(f"{prefix}.{name}" if prefix else name, item, 0):
+                count += 1
+                if count > MAX_ITEMS:
+                    return
+                yield path, leaf
+
+
+def _leaves(path: str, item: object, depth: int) -> Iterator[tuple[str, object]]:
+    container = is_a(item, list) or is_a(item, tuple) or is_a(item, dict)
+    if container and depth < 3:
+        for name, inner in children(item):
+            yield from _leaves(f"{path}.{name}", inner, depth + 1)
+        return
+    yield path, item
+    if is_a(item, _Module) and depth:
+        for which in ("_parameters", "_buffers"):
+            for name, tensor in _named(item, which):
+                yield f"{path}.{name}", tensor
+
+
+def locate(module: object, path: str) -> object:
+    """What lies at a path: registered or not, through lists and dictionaries."""
+    here = module
+    for step in path.split(".") if path else []:
+        here = _step(here, step)
+    return here
+
+
+def _step(here: object, step: str) -> object:
+    if is_a(here, _Module):
+        for which in _REGISTERED:
+            for name, item in _entries(here, which):
+                if name == step:
+                    return item
+    for name, item in children(here):
+        if name == step:
+            return item
+    raise KeyError(f"nothing is called {step!r} there")

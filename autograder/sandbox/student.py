@@ -1,0 +1,294 @@
+"""What a check holds: the student's names as things to call, and what can go wrong in them.
+
+Every value that comes back is a plain one: tensors of the judge's own memory, numbers, texts,
+lists. A module stays where it is and is spoken to through a `ModuleProxy`; what cannot travel is
+an `Opaque` that equals nothing but itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from . import messages, wire
+from .faults import (
+    Frame,
+    NameMissing,
+    NotImplementedYet,
+    StudentFault,
+    StudentKilled,
+    StudentRaised,
+    StudentTimeout,
+    WireBroken,
+)
+from .text import clean_line
+from .values import Opaque
+from .wire import Layout
+
+if TYPE_CHECKING:
+    from .session import Session
+
+__all__ = [
+    "Frame",
+    "ModuleProxy",
+    "NameMissing",
+    "NotImplementedYet",
+    "Opaque",
+    "Parameter",
+    "Proxy",
+    "Reply",
+    "Student",
+    "StudentFault",
+    "StudentKilled",
+    "StudentRaised",
+    "StudentTimeout",
+    "WireBroken",
+]
+
+
+@dataclass(frozen=True)
+class Reply:
+    """All that a call showed. What was not asked for is empty."""
+
+    value: Any
+    arguments: list[Any] = field(default_factory=list)  # the tensor arguments, after the call
+    gradients: dict[str, torch.Tensor | None] | None = None  # None: no output of that shape
+    operators: dict[str, int] = field(default_factory=dict)
+    printed: bool = False
+
+
+class Parameter:
+    """One parameter or buffer; its numbers are fetched when they are first looked at."""
+
+    def __init__(self, owner: ModuleProxy, slot: wire.Slot) -> None:
+        self._owner = owner
+        self._slot = slot
+        self.path = clean_line(slot.path)
+        self.shape = tuple(slot.shape)
+        known = getattr(torch, slot.dtype, None)
+        self.dtype: torch.dtype | None = known if isinstance(known, torch.dtype) else None
+        self.device = slot.device
+        self.requires_grad = slot.requires_grad
+
+    @property
+    def tensor(self) -> Any:
+        """The numbers; an `Opaque` where they cannot travel."""
+        return self._owner.tensors().get(self.path)
+
+    def __repr__(self) -> str:
+        return f"Parameter({self.path!r}, {self.shape}, {self.dtype})"
+
+
+class Proxy:
+    """A contract name of the student's, to be called as if it were here."""
+
+    def __init__(self, session: Session, check: int, name: str, kind: str) -> None:
+        self._session = session
+        self._check = check
+        self.name = name
+        self.kind = kind
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call the function, or build the class by its contract's keywords."""
+        if self.kind == "class":
+            return self._session.make(self._check, self.name, args, keywords)
+        return self.ask(*args, **keywords).value
+
+    def ask(
+        self,
+        *args: Any,
+        layouts: Mapping[int, Layout] | None = None,
+        cotangent: torch.Tensor | None = None,
+        arguments: bool = False,
+        operators: bool = False,
+        grad: bool = False,
+        **keywords: Any,
+    ) -> Reply:
+        """The full form of a call; gradients are enabled only with `cotangent` or `grad`."""
+        return self._session.call(
+            self._check,
+            self.name,
+            self.name,
+            args,
+            keywords,
+            layouts or {},
+            cotangent,
+            arguments,
+            operators,
+            grad,
+        )
+
+
+class ModuleProxy:
+    """A module of the student's. It lives in one guest and is good for one check."""
+
+    def __init__(
+        self,
+        session: Session,
+        check: int,
+        name: str,
+        value: wire.ModuleValue,
+        notes: tuple[str, ...] = (),
+        dropped: tuple[str, ...] = (),
+    ) -> None:
+        self._session = session
+        self._check = check
+        self._guest = session.guest_number
+        self.name = name
+        self.handle = value.handle
+        self.class_name = clean_line(value.class_name)
+        self.notes = tuple(clean_line(note) for note in notes)  # how arguments were matched
+        self.dropped = tuple(clean_line(lost) for lost in dropped)  # those without a place
+        self.training = True
+        self._learn(value)
+
+    def _learn(self, value: wire.ModuleValue) -> None:
+        self.parameters = {
+            clean_line(slot.path): Parameter(self, slot) for slot in value.parameters
+        }
+        self.buffers = {clean_line(slot.path): Parameter(self, slot) for slot in value.buffers}
+        self.state_names = [clean_line(path) for path in value.state_names]
+        self._tensors: dict[str, Any] | None = None
+
+    @property
+    def at(self) -> tuple[int, int]:
+        """Check and guest that this proxy belongs to."""
+        return self._check, self._guest
+
+    def __repr__(self) -> str:
+        return f"<the student's {self.class_name}>"
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Run the module; gradients are enabled in training mode alone."""
+        return self.ask(*args, **keywords).value
+
+    def ask(
+        self,
+        *args: Any,
+        layouts: Mapping[int, Layout] | None = None,
+        cotangent: torch.Tensor | None = None,
+        arguments: bool = False,
+        operators: bool = False,
+        grad: bool = False,
+        **keywords: Any,
+    ) -> Reply:
+        """The full form of a call."""
+        return self._session.call(
+            self._check,
+            self.name,
+            self,
+            args,
+            keywords,
+            layouts or {},
+            cotangent,
+            arguments,
+            operators,
+            grad or self.training,
+        )
+
+    def eval(self) -> ModuleProxy:
+        """Evaluation mode, for it and what it knows to be inside."""
+        return self._mode(False)
+
+    def train(self, training: bool = True) -> ModuleProxy:
+        """Training mode."""
+        return self._mode(training)
+
+    def _mode(self, training: bool) -> ModuleProxy:
+        self._session.defer(self, messages.Mode(self.handle, training))
+        self.training = training
+        return self
+
+    def double(self) -> ModuleProxy:
+        """Parameters and buffers in float64."""
+        return self._convert("double")
+
+    def float(self) -> ModuleProxy:
+        """Parameters and buffers in float32."""
+        return self._convert("float")
+
+    def to_meta(self) -> ModuleProxy:
+        """Everything that moves with the module moves to the meta device."""
+        return self._convert("meta")
+
+    def _convert(self, to: Any) -> ModuleProxy:
+        answer = self._session.tell(self, messages.Convert(self.handle, to), messages.Answer)
+        if not isinstance(answer.value, wire.ModuleValue):
+            raise WireBroken("no module came back")
+        self._learn(answer.value)
+        return self
+
+    def tensors(self) -> dict[str, Any]:
+        """All parameters and buffers by path, fetched in one frame and kept."""
+        if self._tensors is None:
+            self._tensors = self._session.fetch(self)
+        return self._tensors
+
+    def set(self, values: Mapping[str, torch.Tensor]) -> ModuleProxy:
+        """Copy tensors into parameters, buffers or attributes in place, each by its path.
+
+        Sent along with the next request; the shape must fit exactly, the dtype is kept.
+        """
+        self._session.assign(self, values)
+        self._tensors = None
+        return self
+
+    def forget_tensors(self) -> None:
+        """After a call that may have changed them."""
+        self._tensors = None
+
+    @property
+    def submodules(self) -> list[tuple[str, str]]:
+        """Path and class name of everything inside that torch knows of."""
+        return self._parts(registered=True)
+
+    @property
+    def hidden_modules(self) -> list[tuple[str, str]]:
+        """The same of modules that lie in plain lists, where torch does not see them."""
+        return self._parts(registered=False)
+
+    def _parts(self, registered: bool) -> list[tuple[str, str]]:
+        parts = self._session.tell(self, messages.Submodules(self.handle), messages.Parts)
+        return [
+            (clean_line(part.path), clean_line(part.class_name))
+            for part in parts.items
+            if part.registered is registered
+        ]
+
+    def child(self, path: str) -> ModuleProxy:
+        """A submodule, registered or not, by its path."""
+        return self._session.child(self, path)
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Own tensors outside parameters and buffers (`Parameter`), and plain scalars, by path."""
+        return self._session.attributes(self)
+
+    def release(self) -> None:
+        """Let the guest forget it."""
+        self._session.defer(self, messages.Release((self.handle,)))
+
+
+class Student:
+    """The student's names within one check."""
+
+    def __init__(self, session: Session, check: int, names: tuple[str, ...]) -> None:
+        self._session = session
+        self._check = check
+        self._names = names
+
+    def __getattr__(self, name: str) -> Proxy:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self.proxy(name)
+
+    def proxy(self, name: str) -> Proxy:
+        """A contract name; raises `NameMissing` or `NotImplementedYet` where it is not there."""
+        return self._session.proxy(self._check, name, self._names)
+
+    def call(self, name: str, *args: Any, **options: Any) -> Reply:
+        """The full form of a call of a function."""
+        return self.proxy(name).ask(*args, **options)
