@@ -1,0 +1,167 @@
+"""Stage 4: multi-head attention, stacked and split (chapter 3, section 3.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from autograder import chain
+from autograder.catalogue import Misconception, NullProgram
+from autograder.chain import Chain, Given
+from autograder.misconceptions import (
+    causal,
+    of_dropout,
+    of_heads,
+    of_scaling,
+    of_stacking,
+    trainable,
+)
+
+CHAINS = {
+    "MultiHeadAttentionWrapper": Chain(
+        (("stacking", chain.stacking),), chain.from_nothing, lambda values: values.output
+    ),
+    "MultiHeadAttention": Chain(
+        (
+            ("projections", chain.projections),
+            ("split", chain.split),
+            ("scores", chain.scores),
+            ("scaling", chain.scaling),
+            ("masking", chain.masking),
+            ("softmax", chain.softmax),
+            ("dropout", chain.dropout),
+            ("context", chain.context),
+            ("merge", chain.merge),
+            ("output", chain.output),
+        ),
+        chain.from_nothing,
+        lambda values: values.output,
+    ),
+}
+
+LIBRARY = (
+    Misconception(
+        id="library-attention",
+        criterion="scores",
+        title="the library's attention called",
+        message=(
+            "PyTorch's own attention does the work. The task is to write these steps yourself; "
+            "what the library's call replaces earns nothing."
+        ),
+        names=("MultiHeadAttention",),
+    ),
+)
+
+EXERCISES = (
+    Misconception(
+        id="merge-transposed",
+        criterion="equivalence",
+        title="head weights joined along the wrong dimension",
+        message=(
+            "The weights of the split module are not the heads' weights one under the other. A "
+            "linear layer keeps (out, in): the heads' rows follow each other along dimension 0."
+        ),
+        names=("merge_heads",),
+    ),
+    Misconception(
+        id="merge-identity-missing",
+        criterion="equivalence",
+        title="output projection not the identity",
+        message=(
+            "`out_proj` still holds other numbers. The wrapper has no output projection, so here "
+            "it must do nothing: weight the identity, bias zero."
+        ),
+        names=("merge_heads",),
+    ),
+    Misconception(
+        id="gpt2-sizes",
+        criterion="gpt2",
+        title="not the sizes of the smallest GPT-2",
+        message=(
+            "The module's sizes are not those of the smallest GPT-2: width 768 in and out, 12 "
+            "heads, 1024 tokens."
+        ),
+        names=("gpt2_attention",),
+    ),
+)
+
+MISCONCEPTIONS = (
+    *causal.SHARED,
+    *of_stacking.STACKING,
+    *of_heads.SPLIT,
+    *of_scaling.BY_HEADS,
+    *of_heads.MERGE,
+    *of_heads.OUTPUT,
+    *of_dropout.WITH_HEADS,
+    *LIBRARY,
+    *EXERCISES,
+)
+
+
+# Null programs ------------------------------------------------------------------------------
+
+
+def projected(output: Callable[[Given], Tensor]) -> Callable[[Given], Tensor]:
+    """The same through the output projection."""
+    return lambda given: chain.project(given, "output", output(given))
+
+
+def wrapper_zeros(given: Given) -> Tensor:
+    """Zeros of the wrapper's shape."""
+    return torch.zeros_like(torch.cat(given.parts, dim=-1))
+
+
+def wrapper_ones(given: Given) -> Tensor:
+    """Ones of the wrapper's shape."""
+    return torch.ones_like(torch.cat(given.parts, dim=-1))
+
+
+_PLAIN: tuple[tuple[str, str, Callable[[Given], Tensor]], ...] = (
+    ("values-alone", trainable.VALUES, trainable.value_of),
+    ("queries-alone", trainable.VALUES, lambda given: chain.project(given, "query")),
+    ("keys-alone", trainable.VALUES, lambda given: chain.project(given, "key")),
+    ("uniform-weights", trainable.UNIFORM, trainable.mean_of_values),
+    ("uniform-over-the-past", trainable.UNIFORM, causal.prefix_means),
+    ("first-value", trainable.UNIFORM, causal.first_values),
+)
+
+
+def _tokens(given: Given) -> Tensor:
+    assert given.tokens is not None
+    return given.tokens
+
+
+def _repeated_tokens(given: Given) -> Tensor:
+    return torch.cat([_tokens(given)] * len(given.parts), dim=-1)
+
+
+NULLS = (
+    NullProgram(
+        "zeros",
+        trainable.ZEROS,
+        {"MultiHeadAttention": trainable.zeros, "MultiHeadAttentionWrapper": wrapper_zeros},
+    ),
+    NullProgram(
+        "ones",
+        trainable.ONES,
+        {"MultiHeadAttention": trainable.ones, "MultiHeadAttentionWrapper": wrapper_ones},
+    ),
+    NullProgram(
+        "inputs-returned",
+        trainable.INPUTS,
+        {"MultiHeadAttention": _tokens, "MultiHeadAttentionWrapper": _tokens},
+    ),
+    NullProgram(
+        "inputs-repeated", trainable.INPUTS, {"MultiHeadAttentionWrapper": _repeated_tokens}
+    ),
+    *(
+        NullProgram(name, message, {"MultiHeadAttention": output})
+        for name, message, output in _PLAIN
+    ),
+    *(
+        NullProgram(f"{name}-projected", message, {"MultiHeadAttention": projected(output)})
+        for name, message, output in _PLAIN
+    ),
+)

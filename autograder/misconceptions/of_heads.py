@@ -1,0 +1,330 @@
+"""Heads split and merged otherwise, and the output projection after them (section 3.6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from torch import Tensor
+
+from autograder import chain
+from autograder.catalogue import Misconception
+from autograder.chain import Step, StepRaises, Values
+
+_SPLIT = ("MultiHeadAttention",)
+
+
+def cut(into: Callable[[Tensor, int], Tensor]) -> Step:
+    """Queries, keys and values cut into heads in another way."""
+
+    def step(values: Values) -> Values:
+        heads = values.given.heads
+        return replace(
+            values,
+            query=into(values.query, heads),
+            key=into(values.key, heads),
+            value=into(values.value, heads),
+        )
+
+    return step
+
+
+def viewed_without_transpose(joined_heads: Tensor, heads: int) -> Tensor:
+    """`view(b, H, T, d_k)`: tokens and features run into each other."""
+    batch, count, width = joined_heads.shape
+    return joined_heads.reshape(batch, heads, count, width // heads)
+
+
+def interleaved(joined_heads: Tensor, heads: int) -> Tensor:
+    """`view(b, T, d_k, H)`: head h takes every H-th column."""
+    columns: Tensor = joined_heads.unflatten(-1, (-1, heads))
+    return columns.permute(0, 3, 1, 2)
+
+
+def batch_in_heads(joined_heads: Tensor, heads: int) -> Tensor:
+    """`view(H, b, T, d_k)` laid over the batch: texts and heads run into each other."""
+    batch, count, width = joined_heads.shape
+    return joined_heads.reshape(heads, batch, count, width // heads).transpose(0, 1)
+
+
+def heads_attend_to_heads(values: Values) -> Values:
+    """`(b, T, H, d_k)` used as it is, without a mask that fits.
+
+    The rest of the chain sees each token's heads in the place of the tokens.
+    """
+    heads = values.given.heads
+    cut_only = tuple(
+        part.unflatten(-1, (heads, -1)) for part in (values.query, values.key, values.value)
+    )
+    return replace(values, query=cut_only[0], key=cut_only[1], value=cut_only[2])
+
+
+def merged(flatten: Callable[[Tensor], Tensor]) -> Step:
+    """The heads put side by side in another way: from `(b, H, T, d_k)`."""
+
+    def step(values: Values) -> Values:
+        context = flatten(values.context)
+        if context.shape[-1] != values.given.weights["output"].shape[0]:
+            raise StepRaises
+        return replace(values, context=context)
+
+    return step
+
+
+def without_transpose(context: Tensor) -> Tensor:
+    """`reshape(b, T, d_out)` straight from `(b, H, T, d_k)`."""
+    batch, heads, count, size = context.shape
+    return context.reshape(batch, count, heads * size)
+
+
+def dk_slow(context: Tensor) -> Tensor:
+    """Features outside, heads inside."""
+    return context.permute(0, 2, 3, 1).flatten(-2)
+
+
+def batch_mixed(context: Tensor) -> Tensor:
+    """`permute(2, 0, 1, 3)`: the tokens in front, then flattened into the batch."""
+    batch, heads, count, size = context.shape
+    return context.permute(2, 0, 1, 3).reshape(batch, count, heads * size)
+
+
+def heads_averaged(values: Values) -> Values:
+    """The heads' mean, repeated to fill the width."""
+    mean = values.context.mean(dim=1, keepdim=True).expand_as(values.context)
+    return chain.merge(replace(values, context=mean))
+
+
+def output_without_bias(values: Values) -> Values:
+    """`out_proj` without what its bias adds."""
+    return replace(values, output=values.context @ values.given.weights["output"])
+
+
+def no_output_projection(values: Values) -> Values:
+    """The joined heads come back as they are."""
+    return replace(values, output=values.context)
+
+
+def output_twice(values: Values) -> Values:
+    """`out_proj` applied to its own result."""
+    once = chain.output(values).output
+    return replace(values, output=chain.project(values.given, "output", once))
+
+
+def output_transposed(values: Values) -> Values:
+    """`context @ out_proj.weight`."""
+    given = values.given
+    turned = values.context @ given.weights["output"].T
+    bias = given.weights.get("output_bias")
+    return replace(values, output=turned if bias is None else turned + bias)
+
+
+SPLIT = (
+    Misconception(
+        id="heads-split-without-transpose",
+        criterion="split",
+        step="split",
+        replace=cut(viewed_without_transpose),
+        title="heads split without transposing",
+        message=(
+            "The projections are viewed as (b, H, T, d_k) at once, so a head gets a jumble of "
+            "tokens and features, and later tokens leak into earlier ones. View as (b, T, H, d_k) "
+            "first, then exchange T and H."
+        ),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="heads-interleaved",
+        criterion="split",
+        step="split",
+        replace=cut(interleaved),
+        title="heads interleaved",
+        message=(
+            "Head h takes every H-th column: the last two sizes of the view are the wrong way "
+            "round, (d_k, H). A head owns neighbouring columns: view as (H, d_k)."
+        ),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="heads-attend-to-heads",
+        criterion="split",
+        step="split",
+        replace=heads_attend_to_heads,
+        title="heads attend to heads",
+        message=(
+            "After the view, T and H were not exchanged: the product then compares the heads of "
+            "one token with each other, not tokens. Bring the heads in front: (b, H, T, d_k)."
+        ),
+        names=_SPLIT,
+        raises=(
+            r"RuntimeError: The size of tensor a \(\d+\) must match the size of tensor b \(\d+\) "
+            r"at non-singleton dimension [23]",
+        ),
+    ),
+    Misconception(
+        id="batch-mixed-into-heads",
+        criterion="split",
+        step="split",
+        replace=cut(batch_in_heads),
+        title="batch mixed into the heads",
+        message=(
+            "The batch and the heads run into each other: the view begins with H instead of b. "
+            "Keep the batch in front, (b, T, H, d_k), then exchange T and H."
+        ),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="loop-over-heads",
+        criterion="split",
+        aspect="no loop over heads",
+        title="a loop over the heads",
+        message=(
+            "The number of matrix products grows with the number of heads: the heads are computed "
+            "one after another. Split the projections instead and let one product do all heads."
+        ),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="divisibility-unchecked",
+        criterion="split",
+        aspect="divisibility",
+        title="divisibility not checked",
+        message=(
+            "A `d_out` that is no multiple of `num_heads` is accepted. Refuse it when the module "
+            "is built, with a ValueError or an assert: the heads could not be cut evenly."
+        ),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="reshaped-with-d-in",
+        criterion="split",
+        title="reshaped with the input width",
+        message=(
+            "The heads are cut with d_in where the projections have d_out columns, so the numbers "
+            "do not add up. Read the size from the projection."
+        ),
+        raises=(r"RuntimeError: shape '.*' is invalid for input of size \d+",),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="keys-transposed-wrongly",
+        criterion="scores",
+        title="the wrong dimensions of the keys exchanged",
+        message=(
+            "The keys' dimensions do not line up for the product. In (b, H, T, d_k) exchange the "
+            "last two, `transpose(2, 3)`: batch and heads stay in front."
+        ),
+        raises=(
+            r"RuntimeError: Expected size for first two dimensions of batch2 tensor",
+            r"RuntimeError: The size of tensor a \(\d+\) must match the size of tensor b \(\d+\) "
+            r"at non-singleton dimension [01]",
+        ),
+        names=_SPLIT,
+    ),
+)
+
+MERGE = (
+    Misconception(
+        id="merged-without-transpose",
+        criterion="merge",
+        step="merge",
+        replace=merged(without_transpose),
+        title="heads merged without transposing back",
+        message=(
+            "The heads are flattened straight from (b, H, T, d_k), so a token's row holds parts of "
+            "other tokens. Exchange H and T first, then flatten the last two."
+        ),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="merged-dk-slow",
+        criterion="merge",
+        step="merge",
+        replace=merged(dk_slow),
+        title="heads merged with features outside",
+        message=(
+            "The joined columns alternate between the heads. All columns of the first head come "
+            "first: flatten (H, d_k), not (d_k, H)."
+        ),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="merged-across-batch",
+        criterion="merge",
+        step="merge",
+        replace=merged(batch_mixed),
+        title="heads merged across the batch",
+        message=(
+            "Merging moves rows from one text to another: tokens and batch have changed places "
+            "before the reshape. Exchange H and T only, the batch stays in front."
+        ),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="heads-averaged-in-merge",
+        criterion="merge",
+        step="merge",
+        replace=heads_averaged,
+        title="heads averaged",
+        message="The heads are averaged instead of put side by side.",
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="view-without-contiguous",
+        criterion="merge",
+        title="view after transpose, without contiguous",
+        message=(
+            "`view` cannot join dimensions of a transposed tensor, whose numbers lie in another "
+            "order in memory. Call `.contiguous()` before `view`, or use `reshape` or `flatten`."
+        ),
+        raises=(r"RuntimeError: view size is not compatible with input tensor's size and stride",),
+        names=_SPLIT,
+    ),
+)
+
+OUTPUT = (
+    Misconception(
+        id="no-output-projection",
+        criterion="output",
+        step="output",
+        replace=no_output_projection,
+        title="output projection not applied",
+        message=(
+            "The joined heads come back as they are: `out_proj` is missing or never called. It "
+            "mixes what the heads found; call it last."
+        ),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="output-without-bias",
+        criterion="output",
+        step="output",
+        replace=output_without_bias,
+        title="output projection without bias",
+        message=(
+            "`out_proj` has no bias (perhaps tied to `qkv_bias`). Here it is a linear layer with "
+            "bias, whatever `qkv_bias` says."
+        ),
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="output-applied-twice",
+        criterion="output",
+        step="output",
+        replace=output_twice,
+        title="output projection applied twice",
+        message="`out_proj` is applied to its own result. Once is enough.",
+        names=_SPLIT,
+    ),
+    Misconception(
+        id="output-weight-not-transposed",
+        criterion="output",
+        step="output",
+        replace=output_transposed,
+        title="output weight used without transposing",
+        message=(
+            "The joined heads are multiplied by `out_proj.weight` as it stands; a linear layer "
+            "uses its transpose. Call the layer itself."
+        ),
+        names=_SPLIT,
+    ),
+)

@@ -1,0 +1,163 @@
+"""Projections done otherwise: layers missing, shared, exchanged, or laid the wrong way."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from autograder import chain
+from autograder.catalogue import Misconception
+from autograder.chain import Step, StepRaises, Values
+
+
+def linear_weight_not_transposed(values: Values) -> Values:
+    """`tokens @ layer.weight`: runs only where the weight is square."""
+    given = values.given
+    if given.weights["query"].shape[0] != given.weights["query"].shape[1]:
+        raise StepRaises
+    turned = {
+        role: weight if role.endswith("bias") or role == "output" else weight.T
+        for role, weight in given.weights.items()
+    }
+    right = chain.projections(replace(values, given=replace(given, weights=turned)))
+    return replace(right, given=given)
+
+
+def shared_projection(role: str) -> Step:
+    """One layer makes queries, keys and values."""
+
+    def step(values: Values) -> Values:
+        projected = chain.project(values.given, role)
+        return replace(values, query=projected, key=projected, value=projected)
+
+    return step
+
+
+def exchanged(query: str, key: str, value: str) -> Step:
+    """Layers that change places."""
+
+    def step(values: Values) -> Values:
+        given = values.given
+        return replace(
+            values,
+            query=chain.project(given, query),
+            key=chain.project(given, key),
+            value=chain.project(given, value),
+        )
+
+    return step
+
+
+def values_are_inputs(values: Values) -> Values:
+    """The tokens themselves are averaged."""
+    right = chain.projections(values)
+    tokens = values.given.tokens
+    assert tokens is not None
+    if tokens.shape[-1] != right.value.shape[-1] and "output" in values.given.weights:
+        raise StepRaises
+    return replace(right, value=tokens)
+
+
+_SQUARE_ONLY = (
+    r"RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+    r"RuntimeError: (Expected size for first two dimensions|expand|batch1 and batch2)",
+    r"RuntimeError: size mismatch",
+)
+
+PROJECTIONS = (
+    Misconception(
+        id="linear-weight-not-transposed",
+        criterion="projections",
+        step="projections",
+        replace=linear_weight_not_transposed,
+        title="a linear layer's weight used without transposing",
+        message=(
+            "The tokens are multiplied by a linear layer's `weight` as it stands. PyTorch keeps it "
+            "as (out, in), so it fits only when both sizes are equal, and then gives wrong "
+            "numbers without a word. Call the layer itself, or multiply by the transposed weight."
+        ),
+        raises=_SQUARE_ONLY,
+        names=("SelfAttention_v2", "CausalAttention", "MultiHeadAttention"),
+    ),
+    Misconception(
+        id="one-projection-shared",
+        criterion="projections",
+        step="projections",
+        replace=shared_projection("query"),
+        title="one layer for query, key and value",
+        message=(
+            "Queries, keys and values all come from `W_query`. Then a token can only ask for what "
+            "it is itself. Each of the three has a matrix of its own."
+        ),
+    ),
+    Misconception(
+        id="key-projection-shared",
+        criterion="projections",
+        step="projections",
+        replace=shared_projection("key"),
+        title="one layer for query, key and value",
+        message=(
+            "Queries, keys and values all come from `W_key`. Each of the three has a matrix of "
+            "its own."
+        ),
+    ),
+    Misconception(
+        id="value-projection-shared",
+        criterion="projections",
+        step="projections",
+        replace=shared_projection("value"),
+        title="one layer for query, key and value",
+        message=(
+            "Queries, keys and values all come from `W_value`. Each of the three has a matrix of "
+            "its own."
+        ),
+    ),
+    Misconception(
+        id="query-from-keys",
+        criterion="projections",
+        step="projections",
+        replace=exchanged("key", "key", "value"),
+        title="queries made by the key layer",
+        message=(
+            "The queries come from `W_key`, so `W_query` is never used. Look at the line that "
+            "makes the queries."
+        ),
+    ),
+    Misconception(
+        id="keys-from-query-layer",
+        criterion="projections",
+        step="projections",
+        replace=exchanged("query", "query", "value"),
+        title="keys made by the query layer",
+        message=(
+            "The keys come from `W_query`, so `W_key` is never used. Look at the line that makes "
+            "the keys."
+        ),
+    ),
+    Misconception(
+        id="values-are-inputs",
+        criterion="projections",
+        step="projections",
+        replace=values_are_inputs,
+        title="the inputs used as values",
+        message=(
+            "The attention weights average the inputs themselves; `W_value` takes no part. The "
+            "values are the inputs times `W_value`."
+        ),
+    ),
+    Misconception(
+        id="query-value-exchanged",
+        criterion="projections",
+        step="projections",
+        replace=exchanged("value", "key", "query"),
+        title="query and value layers exchanged",
+        message="`W_query` makes the values and `W_value` the queries: two lines changed places.",
+    ),
+    Misconception(
+        id="key-value-exchanged",
+        criterion="projections",
+        step="projections",
+        replace=exchanged("query", "value", "key"),
+        title="key and value layers exchanged",
+        message="`W_key` makes the values and `W_value` the keys: two lines changed places.",
+    ),
+)

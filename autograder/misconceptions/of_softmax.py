@@ -1,0 +1,243 @@
+"""Softmax done otherwise: over another dimension, without its parts, or not at all."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from autograder import chain
+from autograder.catalogue import Misconception
+from autograder.chain import Step, StepRaises, Values
+
+
+def softmax_over_queries(values: Values) -> Values:
+    """Normalise down the columns."""
+    if values.scores.dim() < 2:
+        return chain.softmax(values)
+    return chain.settle(values, torch.softmax(values.scores, dim=-2))
+
+
+def exponentials(scores: Tensor) -> Tensor:
+    """`exp`, shifted by one number for all so that it stays finite (the shift cancels)."""
+    return torch.exp(scores - scores.max())
+
+
+def softmax_without_keepdim(values: Values) -> Values:
+    """Divide by row sums that were laid along the columns."""
+    powers = exponentials(values.scores)
+    sums = powers.sum(dim=-1)
+    if powers.dim() > 1 and powers.shape[-2] != powers.shape[-1]:
+        raise StepRaises
+    return chain.settle(values, powers / sums)
+
+
+def softmax_flattened(values: Values) -> Values:
+    """Normalise over the whole matrix."""
+    powers = exponentials(values.scores)
+    return chain.settle(values, powers / powers.sum())
+
+
+def softmax_no_exp(values: Values) -> Values:
+    """Divide by the sum of the scores themselves."""
+    return chain.settle(values, values.scores / values.scores.sum(dim=-1, keepdim=True))
+
+
+def softmax_exp_only(values: Values) -> Values:
+    """Exponentials that nobody divides."""
+    return chain.settle(values, torch.exp(values.scores))
+
+
+def no_softmax(values: Values) -> Values:
+    """Scores used as if they were weights."""
+    return chain.settle(values, values.scores)
+
+
+def sigmoid_instead(values: Values) -> Values:
+    """Each score squashed on its own."""
+    return chain.settle(values, torch.sigmoid(values.scores))
+
+
+def log_softmax(values: Values) -> Values:
+    """Logarithms of the weights."""
+    return chain.settle(values, torch.log_softmax(values.scores, dim=-1))
+
+
+def softmax_of_negative(values: Values) -> Values:
+    """The least alike weighs most."""
+    return chain.settle(values, torch.softmax(-values.scores, dim=-1))
+
+
+def softmax_over(dimension: int) -> Step:
+    """Softmax over a dimension counted from the front."""
+
+    def step(values: Values) -> Values:
+        if values.scores.dim() < 3:
+            raise StepRaises
+        return chain.settle(values, torch.softmax(values.scores, dim=dimension))
+
+    return step
+
+
+def softmax_twice(values: Values) -> Values:
+    """Softmax of the softmax."""
+    return chain.settle(values, torch.softmax(torch.softmax(values.scores, dim=-1), dim=-1))
+
+
+PLAIN = (
+    Misconception(
+        id="softmax-over-queries",
+        criterion="softmax",
+        step="softmax",
+        replace=softmax_over_queries,
+        title="softmax over the queries",
+        message=(
+            "The weights are normalised down the columns (dimension 0, or a 1-D softmax used on a "
+            "matrix), so the columns sum to 1 and the rows do not. A row holds one token's weights "
+            "over all tokens, and it is the row that must be shared out. Look at the dimension "
+            "that your softmax sums over: it is the last one."
+        ),
+    ),
+    Misconception(
+        id="softmax-without-keepdim",
+        criterion="softmax",
+        step="softmax",
+        replace=softmax_without_keepdim,
+        title="row sums laid along the columns",
+        message=(
+            "Each entry is divided by the sum of another row: a sum without `keepdim=True` has "
+            "lost its dimension, and broadcasting then lays the row sums along the columns. Rows "
+            "no longer sum to 1. Look at the shape of the sum before you divide."
+        ),
+        raises=(r"RuntimeError: The size of tensor a \(\d+\) must match .* non-singleton",),
+        names=("softmax", "attention_weights"),
+    ),
+    Misconception(
+        id="softmax-no-shift",
+        criterion="softmax",
+        title="no maximum subtracted",
+        message=(
+            "Small scores are right, but large ones (some hundreds) give inf or nan: `exp` "
+            "overflows above 88 in single precision. Softmax does not change when the same number "
+            "is taken from every score of a row; take the row's maximum before `exp`."
+        ),
+    ),
+    Misconception(
+        id="softmax-no-exp",
+        criterion="softmax",
+        step="softmax",
+        replace=softmax_no_exp,
+        title="divided by the sum, without exp",
+        message=(
+            "The scores are divided by their sum, without the exponential. Scores can be "
+            "negative, so such weights can be negative or huge. Take `exp` of the scores first: "
+            "then every weight is positive and large scores stand out."
+        ),
+    ),
+    Misconception(
+        id="softmax-exp-only",
+        criterion="softmax",
+        step="softmax",
+        replace=softmax_exp_only,
+        title="exp without dividing by the sum",
+        message=(
+            "The exponentials are never divided by their sum, so a row does not sum to 1. "
+            "Divide each row by its own sum."
+        ),
+    ),
+    Misconception(
+        id="no-softmax",
+        criterion="softmax",
+        step="softmax",
+        replace=no_softmax,
+        title="no softmax",
+        message=(
+            "The raw scores are used as weights. Scores are not shares: they do not sum to 1 and "
+            "can be negative. Pass them through softmax, over the last dimension, before you use "
+            "them as weights."
+        ),
+    ),
+    Misconception(
+        id="softmax-flattened",
+        criterion="softmax",
+        step="softmax",
+        replace=softmax_flattened,
+        title="softmax over the whole matrix",
+        message=(
+            "All entries of the matrix together sum to 1 instead of each row. Every token has "
+            "its own weights to share out, so sum over the last dimension only and keep it."
+        ),
+    ),
+    Misconception(
+        id="softmax-log",
+        criterion="softmax",
+        step="softmax",
+        replace=log_softmax,
+        title="logarithm of the softmax",
+        message=(
+            "The weights are logarithms (log-softmax): negative numbers that do not sum to 1. "
+            "Attention weights are the softmax itself."
+        ),
+    ),
+    Misconception(
+        id="softmax-negated",
+        criterion="softmax",
+        step="softmax",
+        replace=softmax_of_negative,
+        title="sign of the scores turned",
+        message=(
+            "The smallest score gets the largest weight: the sign of the scores is turned "
+            "somewhere before `exp`. A larger score means more alike and must weigh more."
+        ),
+    ),
+    Misconception(
+        id="sigmoid-for-softmax",
+        criterion="softmax",
+        step="softmax",
+        replace=sigmoid_instead,
+        title="sigmoid instead of softmax",
+        message=(
+            "Each score is squashed on its own (sigmoid), so the weights of a row do not sum to "
+            "1. Softmax compares the scores of a row with one another."
+        ),
+    ),
+)
+
+WITH_BATCHES = (
+    Misconception(
+        id="softmax-over-batch",
+        criterion="softmax",
+        step="softmax",
+        replace=softmax_over(0),
+        title="softmax over the batch",
+        message=(
+            "Softmax runs over dimension 0, which is the batch once texts come in batches: texts "
+            "that have nothing to do with each other share their weights. Use the last dimension "
+            "(`dim=-1`)."
+        ),
+        names=("CausalAttention", "MultiHeadAttention"),
+    ),
+    Misconception(
+        id="softmax-over-dim-1",
+        criterion="softmax",
+        step="softmax",
+        replace=softmax_over(1),
+        title="softmax over dimension 1",
+        message=(
+            "Softmax runs over dimension 1. That was right for a single matrix; with a batch (or "
+            "heads) in front, dimension 1 is another one. Use the last dimension (`dim=-1`)."
+        ),
+        names=("MultiHeadAttention",),
+    ),
+    Misconception(
+        id="softmax-twice",
+        criterion="softmax",
+        step="softmax",
+        replace=softmax_twice,
+        title="softmax twice",
+        message=(
+            "The weights go through softmax twice, which makes them nearly equal and lets masked "
+            "positions in again. Once is enough."
+        ),
+        names=("masked_weights", "CausalAttention", "MultiHeadAttention"),
+    ),
+)

@@ -1,0 +1,109 @@
+"""What goes wrong in state: weights, biases, gradients, buffers. Seen by checks of their own."""
+
+from __future__ import annotations
+
+from autograder.catalogue import Misconception
+
+STATE = (
+    Misconception(
+        id="unregistered-parameters",
+        criterion="state",
+        title="weights that are no parameters",
+        message=(
+            "The module holds weights that PyTorch does not know as parameters: plain tensors. "
+            "An optimizer never sees them and they are not saved. Wrap them in `nn.Parameter`, or "
+            "use layers that are attributes of the module."
+        ),
+    ),
+    Misconception(
+        id="weights-made-anew",
+        criterion="state",
+        title="weights made anew at each call",
+        message=(
+            "Two calls with the same input give different outputs in eval mode: weights are made "
+            "in `forward`. Make them once, in `__init__`, and keep them on `self`."
+        ),
+    ),
+    Misconception(
+        id="gradient-cut",
+        criterion="state",
+        title="gradient cut",
+        message=(
+            "A parameter gets no gradient: the way from it to the output is cut by `.detach()`, "
+            "`.data`, `torch.no_grad()` or a new tensor made from numbers, or the parameter takes "
+            "no part. Without a gradient it can never learn."
+        ),
+    ),
+    Misconception(
+        id="bias-ignored",
+        criterion="state",
+        aspect="bias",
+        title="qkv_bias ignored",
+        message=(
+            "With `qkv_bias=True` the layers still have no bias. Hand the argument on to the "
+            "three linear layers (`bias=qkv_bias`)."
+        ),
+    ),
+    Misconception(
+        id="bias-always",
+        criterion="state",
+        aspect="bias",
+        title="bias always on",
+        message=(
+            "With `qkv_bias=False` the layers have a bias all the same: `nn.Linear` makes one "
+            "unless it is told not to. Hand the argument on (`bias=qkv_bias`)."
+        ),
+    ),
+    Misconception(
+        id="names-differ",
+        criterion="state",
+        title="weights under other names",
+        message=(
+            "The weights were found under other names than `W_query`, `W_key` and `W_value`. The "
+            "names are part of the task: other code looks for them."
+        ),
+    ),
+)
+
+MASK = (
+    Misconception(
+        id="mask-no-buffer",
+        criterion="state",
+        title="the mask is a plain attribute",
+        message=(
+            "The mask is a plain tensor on `self`: it stays behind when the module moves to "
+            "another device. Register it as a buffer, or build it in `forward`."
+        ),
+    ),
+)
+
+COPYING = (
+    Misconception(
+        id="copy-not-transposed",
+        criterion="copying",
+        title="copied without transposing",
+        message=(
+            "The weights arrive untransposed. A linear layer keeps its weight as (out, in); the "
+            "parameters of `SelfAttention_v1` are (in, out). Transpose each of them."
+        ),
+        names=("copy_weights",),
+        raises=(r"RuntimeError: The size of tensor a .* must match the size of tensor b",),
+    ),
+    Misconception(
+        id="copy-incomplete",
+        criterion="copying",
+        title="not all three copied",
+        message="Some of the three matrices were copied and some not. Copy query, key and value.",
+        names=("copy_weights",),
+    ),
+    Misconception(
+        id="copy-wrong-direction",
+        criterion="copying",
+        title="copied the wrong way",
+        message=(
+            "The source changed and the target did not, or both changed. `copy_weights(source, "
+            "target)` changes `target` in place and leaves `source` as it was."
+        ),
+        names=("copy_weights",),
+    ),
+)

@@ -1,0 +1,190 @@
+"""Scores and context done otherwise where tokens are compared as they are (section 3.3)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from autograder import chain
+from autograder.catalogue import Misconception
+from autograder.chain import StepRaises, Values
+
+
+def scaled_already(values: Values) -> Values:
+    """Divide by the square root of d, a stage too early."""
+    return chain.scaling(chain.scores(values))
+
+
+def self_excluded(values: Values) -> Values:
+    """Minus infinity on the diagonal."""
+    scored = chain.scores(values).scores
+    if scored.dim() < 2:
+        raise StepRaises
+    alone = torch.eye(scored.shape[-1], dtype=torch.bool)
+    return replace(values, scores=scored.masked_fill(alone, -math.inf))
+
+
+def features_attend(values: Values) -> Values:
+    """Columns compared with columns."""
+    if values.query.dim() < 2:
+        raise StepRaises
+    return replace(values, scores=values.query.transpose(-2, -1) @ values.key)
+
+
+def lengths(tokens: Tensor) -> Tensor:
+    """Euclidean length of each row, kept as a dimension."""
+    squares: Tensor = tokens * tokens
+    return squares.sum(dim=-1, keepdim=True).sqrt()
+
+
+def cosine_similarity(values: Values) -> Values:
+    """Directions compared, lengths forgotten."""
+    query, key = values.query, values.key
+    return chain.scores(replace(values, query=query / lengths(query), key=key / lengths(key)))
+
+
+def negative_distance(values: Values) -> Values:
+    """Euclidean distance instead of a dot product."""
+    query = values.query if values.query.dim() > 1 else values.query.unsqueeze(0)
+    distances = -torch.cdist(query.contiguous(), values.key.contiguous())
+    return replace(values, scores=distances if values.query.dim() > 1 else distances[0])
+
+
+def sums_of_products_by_feature(values: Values) -> Values:
+    """Only the first feature takes part."""
+    return chain.scores(replace(values, query=values.query[..., :1], key=values.key[..., :1]))
+
+
+def weights_transposed(values: Values) -> Values:
+    """`weights.T @ values`."""
+    if values.weights.dim() < 2:
+        return chain.context(values)
+    return replace(values, context=values.weights.transpose(-2, -1) @ values.value)
+
+
+def one_context_only(values: Values) -> Values:
+    """The second token's context vector stands for all."""
+    if values.weights.dim() < 2 or values.weights.shape[0] < 2:
+        raise StepRaises
+    return replace(values, context=chain.context(values).context[..., 1, :])
+
+
+def averaged_context(values: Values) -> Values:
+    """The weighted sum divided by the number of tokens once more."""
+    return replace(values, context=chain.context(values).context / values.value.shape[-2])
+
+
+SCORES = (
+    Misconception(
+        id="scaled-already",
+        criterion="scores",
+        step="scores",
+        replace=scaled_already,
+        title="scaled a stage too early",
+        message=(
+            "The scores are divided by the square root of the embedding size. That belongs to "
+            "stage 2; here a score is the plain dot product."
+        ),
+    ),
+    Misconception(
+        id="self-excluded",
+        criterion="scores",
+        step="scores",
+        replace=self_excluded,
+        title="a token does not attend to itself",
+        message=(
+            "The diagonal is left out, so a token never looks at itself. In self-attention a "
+            "token attends to every token, its own position included."
+        ),
+        names=("attention_weights", "context_vectors"),
+    ),
+    Misconception(
+        id="features-attend",
+        criterion="scores",
+        step="scores",
+        replace=features_attend,
+        title="features attend to features",
+        message=(
+            "The product is `inputs.T @ inputs`, which compares columns (features) and gives "
+            "(d, d). Tokens are the rows: the scores of all pairs of tokens are (T, T)."
+        ),
+        raises=(r"RuntimeError: mat1 and mat2 shapes cannot be multiplied",),
+        names=("attention_weights", "context_vectors"),
+    ),
+    Misconception(
+        id="cosine-similarity",
+        criterion="scores",
+        step="scores",
+        replace=cosine_similarity,
+        title="cosine similarity instead of dot product",
+        message=(
+            "The vectors are divided by their lengths before they are compared (cosine "
+            "similarity). The score here is the plain dot product: the length counts."
+        ),
+    ),
+    Misconception(
+        id="negative-distance",
+        criterion="scores",
+        step="scores",
+        replace=negative_distance,
+        title="distance instead of dot product",
+        message=(
+            "The scores are negative distances between vectors. The score here is the dot "
+            "product: multiply feature by feature and add up."
+        ),
+    ),
+    Misconception(
+        id="first-feature-only",
+        criterion="scores",
+        step="scores",
+        replace=sums_of_products_by_feature,
+        title="only one feature compared",
+        message=(
+            "Only the first feature takes part in the score. A dot product adds the products of "
+            "all features."
+        ),
+    ),
+)
+
+CONTEXT = (
+    Misconception(
+        id="weights-transposed",
+        criterion="context",
+        step="context",
+        replace=weights_transposed,
+        title="weights transposed",
+        message=(
+            "The weights are transposed before they meet the inputs (`weights.T @ inputs`), so "
+            "token i collects what others pay to it, not what it pays to others. Row i of the "
+            "weights belongs to token i: multiply `weights @ inputs`."
+        ),
+        names=("context_vectors",),
+    ),
+    Misconception(
+        id="one-context-only",
+        criterion="context",
+        step="context",
+        replace=one_context_only,
+        title="one token's context vector only",
+        message=(
+            "Only one context vector comes back, the second token's. `context_vectors` gives one "
+            "row for every token: shape (T, d)."
+        ),
+        names=("context_vectors",),
+    ),
+    Misconception(
+        id="context-averaged",
+        criterion="context",
+        step="context",
+        replace=averaged_context,
+        title="divided by the number of tokens once more",
+        message=(
+            "The weighted sum is divided by the number of tokens. The weights of a row already "
+            "sum to 1; the weighted sum is the context vector."
+        ),
+        names=("context_vector", "context_vectors"),
+    ),
+)
