@@ -1,0 +1,380 @@
+"""What holds of every attention module, whatever its stage; the stages' checks call these.
+
+Each function takes a built `Subject` (or builds one) and fails the check where something is not
+as it should be. Sizes are pairwise different, so that a mixed-up dimension shows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from autograder.checks.evidence import Observer
+from autograder.checks.failures import CheckFailed, require, told_shape
+from autograder.checks.roles import CONTRACT
+from autograder.checks.sample import Sample, Sizes
+from autograder.checks.subject import Subject, build, make, plain_tensors, shapes_of, told_type
+from autograder.compare import difference, same
+from autograder.sandbox.student import ModuleProxy, Student
+from autograder.sandbox.wire import Layout
+
+
+def matches(
+    observe: Observer,
+    subject: Subject,
+    tokens: Tensor,
+    *,
+    operators: bool = False,
+    layout: Layout | None = None,
+) -> Tensor:
+    """The module's output is the reference's."""
+    layouts: dict[int, Layout] = {} if layout is None else {0: layout}
+    return observe(
+        subject.given(tokens),
+        lambda: subject.module.ask(tokens, operators=operators, layouts=layouts),
+    )
+
+
+def matches_any_length(
+    observe: Observer, subject: Subject, sample: Sample, counts: Sequence[int], batch: int = 0
+) -> None:
+    """One module gives the reference's output for several numbers of tokens."""
+    for count in counts:
+        sizes = replace(subject.sizes, tokens=count, batch=batch)
+        matches(observe, subject, sample.tokens("length", sizes))
+
+
+def matches_any_layout(
+    observe: Observer, subject: Subject, tokens: Tensor, layouts: Sequence[Layout]
+) -> None:
+    """Tokens that are a view of another tensor give the reference's output."""
+    for layout in layouts:
+        laid = tokens[:1].expand_as(tokens).contiguous() if layout == "expanded" else tokens
+        matches(observe, subject, laid, layout=layout)
+
+
+def in_double(subject: Subject) -> Subject:
+    """The same module converted with `.double()`."""
+    subject.module.double()
+    doubled = {role: weight.double() for role, weight in subject.weights.items()}
+    return subject.with_weights(doubled)
+
+
+# Weights seen through an identity -----------------------------------------------------------
+
+
+def identity_weights(sample: Sample, sizes: Sizes, copies: int = 1) -> dict[str, Tensor]:
+    """Weights that make the output show the attention weights of one-hot tokens.
+
+    Needs `d_in = T` and `d_out = H * copies * T`: each head's values are `copies` identities side
+    by side, the output projection is the identity without bias.
+    """
+    heads = max(sizes.heads, 1)
+    weights = {
+        role: sample.numbers(f"mild:{role}", sizes.d_in, sizes.d_out) for role in ("query", "key")
+    }
+    weights["value"] = torch.eye(sizes.d_in).repeat(1, heads * copies)
+    if sizes.heads:
+        weights["output"] = torch.eye(sizes.d_out)
+        weights["output_bias"] = torch.zeros(sizes.d_out)
+    return weights
+
+
+def seen_weights(
+    student: Student, sample: Sample, name: str, tokens: int, heads: int = 0, batch: int = 0
+) -> Tensor:
+    """The attention weights of a module in eval mode: `(..., T, T)`, heads in front."""
+    parts = max(heads, 1)
+    sizes = Sizes(
+        d_in=tokens,
+        d_out=parts * tokens,
+        tokens=tokens,
+        batch=batch,
+        context_length=tokens + 3 if batch else 0,
+        heads=heads,
+    )
+    subject = build(student, sample, name, sizes, weights=identity_weights(sample, sizes))
+    one_hot = torch.eye(tokens)
+    seen = subject(one_hot.expand(batch, -1, -1).contiguous() if batch else one_hot)
+    require(
+        seen.shape[-1] == parts * tokens and seen.shape[-2] == tokens,
+        f"shape {told_shape(seen.shape)}",
+        f"{parts * tokens} columns for every token",
+    )
+    apart: Tensor = seen.unflatten(-1, (parts, tokens))
+    return apart.transpose(-3, -2)
+
+
+# Properties ---------------------------------------------------------------------------------
+
+
+def turned(weights: Mapping[str, Tensor], **factors: float) -> dict[str, Tensor]:
+    """The same weights, some of them multiplied by a number."""
+    return {role: weight * factors.get(role, 1.0) for role, weight in weights.items()}
+
+
+def scores_are_products(subject: Subject, tokens: Tensor) -> None:
+    """Twice the queries and half the keys give the same scores, so the same output."""
+    before = subject(tokens)
+    after = subject.with_weights(turned(subject.weights, query=2.0, key=0.5))(tokens)
+    require(
+        same(after, before),
+        "another output when queries are doubled and keys halved",
+        "the same output, since the scores are products of both",
+    )
+
+
+def every_projection_counts(subject: Subject, sample: Sample, tokens: Tensor) -> None:
+    """Other query, key or value weights give another output; the value's enter linearly."""
+    before = subject(tokens)
+    for role in ("query", "key"):
+        other = dict(subject.weights)
+        other[role] = sample.numbers(f"other:{role}", *other[role].shape)
+        after = subject.with_weights(other)(tokens)
+        require(
+            difference(after, before) > 0.01,
+            f"the same output whatever `{CONTRACT[role]}` holds",
+            f"an output that depends on `{CONTRACT[role]}`",
+        )
+    plain = without_output_bias(subject.weights)
+    once = subject.with_weights(plain)(tokens)
+    twice = subject.with_weights(turned(plain, value=2.0))(tokens)
+    require(
+        same(twice, 2 * once) and difference(twice, once) > 0.01,
+        "an output that does not double with the values",
+        "an output twice as large for values twice as large",
+    )
+
+
+def without_output_bias(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The same weights, the output projection's bias zero."""
+    changed = dict(weights)
+    if "output_bias" in changed:
+        changed["output_bias"] = torch.zeros_like(changed["output_bias"])
+    return changed
+
+
+def values_enter_linearly(subject: Subject, sample: Sample, tokens: Tensor) -> None:
+    """The output for a sum of two value weights is the sum of both outputs."""
+    base = without_output_bias(subject.weights)
+    other = sample.numbers("second", *base["value"].shape)
+    parts = [
+        subject.with_weights({**base, "value": value})(tokens)
+        for value in (base["value"], other, base["value"] + other)
+    ]
+    require(
+        same(parts[2], parts[0] + parts[1]),
+        "an output that is no weighted sum of the values",
+        "the weighted sum of the values",
+    )
+
+
+def scaled_by_root(student: Student, sample: Sample, name: str, sizes: Sizes) -> None:
+    """Scores known in advance: the logarithm of two weights' ratio is their gap / sqrt(d_k).
+
+    The same scores are made once with all features of a head and compared for two head sizes.
+    """
+    gaps = []
+    tokens = 4
+    for size in (sizes.head_size, 4 * sizes.head_size):
+        parts = max(sizes.heads, 1)
+        width = parts * size
+        shape = replace(sizes, d_in=tokens, d_out=width, tokens=tokens)
+        first = torch.zeros(tokens, width)
+        first[:, ::size] = 1.0
+        weights = {
+            "query": first,
+            "key": first * torch.tensor([0.0, 1.0, 2.0, 3.0]).unsqueeze(-1),
+            "value": torch.eye(tokens, width),
+        }
+        if sizes.heads:
+            weights["value"] = torch.cat([torch.eye(tokens, size)] * parts, dim=-1)
+            weights["output"] = torch.eye(width)
+            weights["output_bias"] = torch.zeros(width)
+        subject = build(student, sample, name, shape, weights=weights)
+        one_hot = torch.eye(tokens)
+        seen = subject(one_hot.unsqueeze(0) if sizes.batch else one_hot)
+        last = seen.reshape(-1, seen.shape[-1])[tokens - 1, :tokens]
+        gaps.append(last.clamp_min(1e-30).log().diff())
+    root = math.sqrt(sizes.head_size)
+    expected = (torch.full((3,), 1 / root), torch.full((3,), 0.5 / root))
+    require(
+        all(
+            gap.shape == wanted.shape and bool((gap - wanted).abs().max() < 0.02 / root)
+            for gap, wanted in zip(gaps, expected, strict=True)
+        ),
+        "weights whose scores were not divided by the square root of d_k",
+        "scores divided by the square root of d_k",
+    )
+
+
+# State --------------------------------------------------------------------------------------
+
+
+def weights_are_named(module: ModuleProxy, sizes: Sizes, layers: bool, output: bool) -> None:
+    """The contract's names hold weights of the contract's shapes, registered as parameters."""
+    shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
+    roles = ("query", "key", "value", "output") if output else ("query", "key", "value")
+    for role in roles:
+        path = f"{CONTRACT[role]}.weight" if layers or role == "output" else CONTRACT[role]
+        rows = sizes.d_out if role == "output" else sizes.d_in
+        expected = (sizes.d_out, rows) if layers or role == "output" else (rows, sizes.d_out)
+        if path not in shapes:
+            plain = {place.split(".")[0] for place in plain_tensors(module)}
+            if CONTRACT[role] in plain:
+                raise CheckFailed(
+                    f"`{CONTRACT[role]}` as a plain tensor",
+                    "a registered parameter",
+                    misconception="unregistered-parameters",
+                )
+            if role == "output":
+                continue  # its absence shows in the output and is judged there
+            found = ", ".join(f"`{place}`" for place in list(shapes)[:8]) or "no parameters"
+            raise CheckFailed(found, f"a parameter `{path}`", misconception="names-differ")
+        require(
+            shapes[path] == expected,
+            f"`{path}` of shape {told_shape(shapes[path])}",
+            f"shape {told_shape(expected)}",
+        )
+        require(
+            module.parameters[path].requires_grad,
+            f"`{path}` that needs no gradient",
+            "a weight that is trained",
+            misconception="gradient-cut",
+        )
+
+
+def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
+    """Biases of query, key and value are there with `qkv_bias=True` and only then."""
+    for wanted in (False, True):
+        module = make(student, name, replace(sizes, bias=wanted))
+        there = [
+            role
+            for role in ("query", "key", "value")
+            if f"{CONTRACT[role]}.bias" in module.parameters
+        ]
+        if wanted:
+            require(
+                len(there) == 3,
+                f"{len(there)} of 3 biases with qkv_bias=True",
+                "a bias in each of the three layers",
+                misconception="bias-ignored",
+            )
+        else:
+            require(
+                not there,
+                f"{len(there)} biases with qkv_bias=False",
+                "no bias in the three layers",
+                misconception="bias-always",
+            )
+
+
+def gradients_arrive(subject: Subject, sample: Sample, tokens: Tensor) -> None:
+    """Every weight gets a gradient, and none that is zero (the key's bias excepted)."""
+    output = subject(tokens)
+    cotangent = sample.numbers("cotangent", *output.shape)
+    reply = subject.module.ask(tokens, cotangent=cotangent)
+    registered = shapes_of(subject.module)
+    for role, place in subject.roles.places.items():
+        if role == "key_bias" or place.path not in registered:
+            continue
+        if role.startswith("output") and role not in subject.weights:
+            continue
+        gradient = (reply.gradients or {}).get(place.path)
+        if gradient is None or not bool((gradient.abs() > 0).any()):
+            raise CheckFailed(
+                f"no gradient for `{place.path}`",
+                "a gradient for every weight",
+                misconception="gradient-cut",
+            )
+
+
+def nothing_is_remembered(subject: Subject, sample: Sample, tokens: Tensor) -> None:
+    """Two calls in eval mode give the same, with another call between them."""
+    first = subject(tokens)
+    subject(sample.numbers("between", *tokens.shape))
+    again = subject(tokens)
+    require(
+        same(again, first),
+        "another output at the second call",
+        "the same output for the same input in eval mode",
+        misconception="weights-made-anew",
+    )
+
+
+def one_tensor_comes_back(subject: Subject, tokens: Tensor) -> None:
+    """The output is one tensor of the promised shape and nothing around it; the input stays."""
+    reply = subject.module.ask(tokens, arguments=True)
+    value, after = reply.value, reply.arguments[0]
+    if not isinstance(value, Tensor):
+        raise CheckFailed(told_type(value), "one tensor and no more")
+    shape = (*tokens.shape[:-1], subject.sizes.d_out)
+    require(
+        tuple(value.shape) == shape,
+        f"shape {told_shape(value.shape)}",
+        f"shape {told_shape(shape)}",
+    )
+    require(
+        isinstance(after, Tensor) and after.shape == tokens.shape and torch.equal(after, tokens),
+        "an input that was changed by the call",
+        "the input left as it was",
+    )
+
+
+def mask_moves_along(module: ModuleProxy, sizes: Sizes) -> None:
+    """A mask that is kept is a buffer: no plain tensor of its size hangs on the module."""
+    length = sizes.context_length
+    for path, entry in plain_tensors(module).items():
+        shape = tuple(entry.shape)
+        require(
+            not (len(shape) >= 2 and shape[-1] >= length and shape[-2] >= length),
+            f"a plain tensor `{path}` of shape {told_shape(shape)}",
+            "a buffer, or a mask made in `forward`",
+            misconception="mask-no-buffer",
+        )
+
+
+# The past and the future --------------------------------------------------------------------
+
+
+def future_does_not_matter(subject: Subject, sample: Sample, tokens: Tensor) -> None:
+    """Outputs up to a position do not move when the tokens after it change."""
+    before = subject(tokens)
+    for position in (0, tokens.shape[-2] // 2):
+        after = subject(sample.change_after(tokens, position))
+        require(
+            before.shape == after.shape
+            and before.dim() >= 2
+            and same(after[..., : position + 1, :], before[..., : position + 1, :]),
+            f"the output at position {position} changed when later tokens changed",
+            "outputs that depend on earlier tokens only",
+        )
+
+
+def past_matters(subject: Subject, tokens: Tensor) -> None:
+    """Outputs after the first token do depend on it."""
+    changed = tokens.clone()
+    changed[..., 0, :] = -changed[..., 0, :]
+    require(
+        difference(subject(changed)[..., -1, :], subject(tokens)[..., -1, :]) > 1e-4,
+        "a last output that does not depend on the first token",
+        "outputs that see all earlier tokens",
+    )
+
+
+def attends(subject: Subject, sample: Sample, tokens: Tensor) -> None:
+    """Other query and key weights give another output: there is attention of some kind."""
+    before = subject(tokens)
+    other = dict(subject.weights)
+    for role in ("query", "key"):
+        other[role] = sample.numbers(f"attends:{role}", *other[role].shape, reach=2.0)
+    after = subject.with_weights(other)(tokens)
+    require(
+        before.shape != after.shape or not same(after, before),
+        "the same output whatever queries and keys are",
+        "an output that depends on scores between tokens",
+    )

@@ -1,0 +1,182 @@
+"""Dropout judged without seeds, by what it leaves behind.
+
+One-hot tokens and values that repeat an identity show the attention weights twice. In training
+each weight must come out as 0 or as itself / (1 - p), the same in both copies, drawn anew for
+every text and head. The module's own output in eval mode is what it is compared with, so that a
+mistake elsewhere is not charged here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from autograder.checks.attention import identity_weights
+from autograder.checks.failures import CheckFailed, require
+from autograder.checks.sample import Sample, Sizes
+from autograder.checks.subject import Subject, build
+from autograder.compare import same
+from autograder.sandbox.student import Student
+
+TOKENS = 5
+BATCH = 48
+
+#: Weights smaller than this share of the largest say nothing: dropped or kept looks alike.
+FAINT = 1e-3
+
+
+@dataclass(frozen=True)
+class Seen:
+    """Outputs of one module in eval and in training mode: `(b, T, columns)`."""
+
+    subject: Subject
+    kept: Tensor
+    trained: Tensor
+    rate: float
+
+    @property
+    def telling(self) -> Tensor:
+        """Positions whose weight is large enough to say whether it was dropped."""
+        size = self.kept.abs()
+        return size > FAINT * size.max()
+
+
+def watched(student: Student, sample: Sample, name: str, heads: int, rate: float) -> Seen:
+    """Run a module with dropout `rate` on one-hot tokens, in eval and in training mode."""
+    sizes = Sizes(
+        d_in=TOKENS,
+        d_out=max(heads, 1) * 2 * TOKENS,
+        tokens=TOKENS,
+        batch=BATCH,
+        context_length=TOKENS + 2,
+        heads=heads,
+    )
+    weights = identity_weights(sample, sizes, copies=2)
+    subject = build(student, sample, name, sizes, dropout=rate, weights=weights)
+    tokens = torch.eye(TOKENS).expand(BATCH, -1, -1).contiguous()
+    kept = subject(tokens)
+    subject.module.train()
+    trained = subject(tokens)
+    subject.module.eval()
+    require(
+        trained.shape == kept.shape and kept.dim() == 3,
+        "another shape in training than in eval mode",
+        "the same shape in both",
+    )
+    return Seen(subject, kept, trained, rate)
+
+
+def weights_are_dropped(seen: Seen) -> None:
+    """In training a weight is 0 or itself / (1 - p), at about the rate that was asked for."""
+    kept, trained, telling = seen.kept, seen.trained, seen.telling
+    if torch.isnan(trained).any() and not torch.isnan(kept).any():
+        raise _wrong("nan in training mode", "dropout-on-scores")
+    if same(trained, kept):
+        raise _wrong("nothing dropped in training mode", "dropout-missing")
+    dropped = trained.abs() <= 1e-6
+    enlarged = _near(trained, kept / (1 - seen.rate))
+    fits = (dropped | enlarged)[telling]
+    unpaired = _copies_differ(seen)
+    if bool(fits.all()) and not unpaired:
+        share = float(dropped[telling].float().mean())
+        # Six standard deviations of the independent draws among the telling positions, of which
+        # two copies share one.
+        reach = 6 * (seen.rate * (1 - seen.rate) / (int(telling.sum()) / 2)) ** 0.5
+        if abs(share - seen.rate) > reach:
+            raise _wrong("another share of dropped weights than asked for", "dropout-wrong-rate")
+        return
+    raise _named(seen, dropped, telling, unpaired)
+
+
+def _named(seen: Seen, dropped: Tensor, telling: Tensor, unpaired: bool) -> CheckFailed:
+    """Which misplaced dropout leaves what was seen."""
+    kept, trained = seen.kept, seen.trained
+    if unpaired:
+        pattern = dropped | ~telling
+        same_down = (pattern == pattern[:, -1:, :])[telling]
+        if bool(same_down.all()):
+            return _wrong("whole columns of the values dropped", "dropout-on-values")
+        return _wrong("single features dropped, not weights", "dropout-on-context")
+    if bool((dropped | _near(trained, kept))[telling].all()):
+        return _wrong("what is kept was not enlarged", "dropout-not-rescaled")
+    rows = trained.sum(-1) / kept.sum(-1).clamp_min(1e-6)
+    whole = _near(rows, torch.ones_like(rows)) | _near(rows, torch.zeros_like(rows))
+    whole |= torch.isnan(rows)
+    if bool(dropped[telling].any()) and bool(whole.all()):
+        return _wrong("rows that sum to 1 again after dropping", "dropout-renormalised")
+    if not bool(dropped[telling].any()):
+        return _wrong("weights changed in training, but none dropped", "dropout-on-scores")
+    return CheckFailed(
+        "other numbers in training than dropped and enlarged weights",
+        "each attention weight 0 or enlarged by 1 / (1 - p)",
+    )
+
+
+def _near(found: Tensor, wanted: Tensor) -> Tensor:
+    return (found - wanted).abs() <= 1e-3 * wanted.abs() + 1e-6
+
+
+def _copies_differ(seen: Seen) -> bool:
+    """Whether two columns that show the same weights in eval mode differ in training."""
+    wide = seen.kept.shape[-1]
+    parts = max(seen.subject.sizes.heads, 1)
+    if wide != parts * 2 * TOKENS:
+        return False
+    kept = seen.kept.unflatten(-1, (parts, 2, TOKENS))
+    trained = seen.trained.unflatten(-1, (parts, 2, TOKENS))
+    alike = _near(kept[..., 0, :], kept[..., 1, :])
+    return bool((~_near(trained[..., 0, :], trained[..., 1, :]) & alike).any())
+
+
+def _wrong(found: str, misconception: str) -> CheckFailed:
+    return CheckFailed(
+        found, "each attention weight 0 or enlarged by 1 / (1 - p)", misconception=misconception
+    )
+
+
+def draws_are_independent(seen: Seen) -> None:
+    """Texts of a batch, and heads, lose different weights."""
+    dropped = (seen.trained.abs() <= 1e-6) & seen.telling
+    if not bool(dropped.any()):
+        return  # nothing is dropped: told by another check
+    texts_alike = bool((dropped == dropped[:1]).all())
+    heads_alike = False
+    parts = seen.subject.sizes.heads
+    if parts > 1 and dropped.shape[-1] == parts * 2 * TOKENS:
+        by_head = dropped.unflatten(-1, (parts, 2 * TOKENS))
+        known = seen.telling.unflatten(-1, (parts, 2 * TOKENS))
+        both = known & known[:, :, :1]
+        heads_alike = bool((by_head == by_head[:, :, :1])[both].all())
+    require(
+        not texts_alike and not heads_alike,
+        "the same weights dropped in every " + ("text" if texts_alike else "head"),
+        "a draw of its own for every text and head",
+        misconception="dropout-shared-by-batch",
+    )
+
+
+def nothing_is_dropped_in_eval(seen: Seen) -> None:
+    """In eval mode all texts come out the same and whole, call after call."""
+    tokens = torch.eye(TOKENS).expand(BATCH, -1, -1).contiguous()
+    again = seen.subject(tokens)
+    require(
+        same(again, seen.kept) and same(seen.kept, seen.kept[:1].expand_as(seen.kept)),
+        "numbers that change from call to call in eval mode",
+        "nothing dropped in eval mode",
+        misconception="dropout-in-eval",
+    )
+
+
+def rate_zero_drops_nothing(student: Student, sample: Sample, name: str, sizes: Sizes) -> None:
+    """With a rate of 0 training and eval mode give the same."""
+    subject = build(student, sample, name, sizes)
+    tokens = sample.tokens("strong", sizes)
+    kept = subject(tokens)
+    subject.module.train()
+    require(
+        same(subject(tokens), kept),
+        "another output in training with dropout 0",
+        "the same output in both modes",
+    )

@@ -1,0 +1,189 @@
+"""What the checks of one submission saw: outcomes by check, observations by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from autograder.catalogue import Catalogue
+from autograder.chain import Chain, Given, run
+from autograder.checks.failures import CheckFailed, rows, told_shape
+from autograder.checks.marks import Check
+from autograder.compare import difference, same, tolerance
+from autograder.errors import KitFault
+from autograder.explain import Observation
+from autograder.result import Status
+from autograder.sandbox.student import Opaque, Reply, StudentFault, StudentRaised
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How one check of one submission ended."""
+
+    check_id: str
+    check: Check
+    status: Status
+    text: str = ""
+    found: str = ""
+    expected: str = ""
+    misconception: str | None = None
+    numbers: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One comparison with the reference: in which check, and what was observed."""
+
+    check_id: str
+    check: Check
+    observation: Observation
+    right: bool
+    shape: tuple[int, ...] | None
+    expected_shape: tuple[int, ...]
+    operators: Mapping[str, int]
+
+
+@dataclass
+class Evidence:
+    """Everything that one submission's checks saw."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    recorded: list[Recorded] = field(default_factory=list)
+
+    def of(self, name: str) -> list[Recorded]:
+        """The comparisons of one name, in the order in which they were made."""
+        return [entry for entry in self.recorded if entry.check.name == name]
+
+
+def tensor_among(value: Any, shape: Sequence[int]) -> Tensor | None:
+    """The tensor in what came back: itself, or of a tuple the one with the expected shape."""
+    if isinstance(value, Tensor):
+        return value
+    if isinstance(value, Opaque):
+        value = list(value.parts.values())
+    if isinstance(value, list):
+        tensors = [part for part in value if isinstance(part, Tensor)]
+        fitting = [part for part in tensors if tuple(part.shape) == tuple(shape)]
+        return next(iter(fitting or tensors), None)
+    return None
+
+
+class Observer:
+    """Compares what a name gives with the reference and keeps what was seen."""
+
+    def __init__(
+        self,
+        evidence: Evidence,
+        catalogue: Catalogue,
+        check_id: str,
+        check: Check,
+    ) -> None:
+        self._evidence = evidence
+        self._catalogue = catalogue
+        self._check_id = check_id
+        self._check = check
+
+    @property
+    def chain(self) -> Chain:
+        """The chain of the check's name."""
+        return self._catalogue.chains[self._check.name]
+
+    def reference(self, given: Given) -> Tensor:
+        """What a right program returns."""
+        with torch.no_grad():
+            return run(self.chain, given)
+
+    def __call__(self, given: Given, ask: Callable[[], Reply]) -> Tensor:
+        """Ask, compare with the reference, record; fails the check where they differ."""
+        expected = self.reference(given)
+        try:
+            reply = ask()
+        except StudentRaised as raised:
+            self._record(Observation(given, None, f"{raised.kind}: {raised.text}"), expected, {})
+            raise
+        value = tensor_among(reply.value, expected.shape)
+        if value is None:
+            told = type(reply.value).__name__ if reply.value is not None else "None"
+            self._record(Observation(given, None, f"Returned: {told}"), expected, reply.operators)
+            raise CheckFailed(f"{told} came back", f"a tensor {told_shape(expected.shape)}")
+        comparable = value if value.is_floating_point() else value.to(torch.float32)
+        seen = comparable.to(expected.dtype) if expected.dtype == torch.float64 else comparable
+        right = self._record(Observation(given, seen, ""), expected, reply.operators)
+        if not right:
+            raise self._difference(seen, expected)
+        return value
+
+    def _record(
+        self, observation: Observation, expected: Tensor, operators: Mapping[str, int]
+    ) -> bool:
+        value = observation.value
+        right = value is not None and same(value, expected)
+        self._evidence.recorded.append(
+            Recorded(
+                self._check_id,
+                self._check,
+                observation,
+                right,
+                None if value is None else tuple(value.shape),
+                tuple(expected.shape),
+                operators,
+            )
+        )
+        return right
+
+    @staticmethod
+    def _difference(value: Tensor, expected: Tensor) -> CheckFailed:
+        if value.shape != expected.shape:
+            return CheckFailed(
+                f"shape {told_shape(value.shape)}", f"shape {told_shape(expected.shape)}"
+            )
+        if torch.isnan(value).any() and not torch.isnan(expected).any():
+            return CheckFailed("nan among the numbers", "finite numbers")
+        share = difference(value, expected)
+        return CheckFailed(
+            f"numbers that differ by {100 * share:.2g}% of their size"
+            if share < 10
+            else "numbers that differ entirely",
+            f"the reference's numbers (to {100 * tolerance(value):.2g}%)",
+            numbers=f"found {rows(value)}, expected {rows(expected)}",
+        )
+
+
+def outcome_of(check_id: str, check: Check, error: BaseException | None) -> Outcome:
+    """How a check ended, from what it raised. Raises `KitFault` for anything of the kit's own."""
+    if error is None:
+        return Outcome(check_id, check, "passed")
+    if isinstance(error, CheckFailed):
+        return Outcome(
+            check_id,
+            check,
+            "failed",
+            found=error.found,
+            expected=error.expected,
+            misconception=error.misconception,
+            numbers=error.numbers,
+        )
+    if isinstance(error, StudentFault):
+        return Outcome(check_id, check, status_of(error), text=error.message)
+    if isinstance(error, KitFault):
+        raise error
+    raise KitFault(f"{check_id} failed by itself: {type(error).__name__}: {error}") from error
+
+
+def status_of(fault: StudentFault) -> Status:
+    """The status that a student's fault gives a check."""
+    from autograder.sandbox import student
+
+    for kind, status in (
+        (student.StudentTimeout, "timeout"),
+        (student.NameMissing, "missing"),
+        (student.NotImplementedYet, "missing"),
+        (student.StudentRaised, "error"),
+    ):
+        if isinstance(fault, kind):
+            return status  # type: ignore[return-value]
+    return "killed"

@@ -1,0 +1,51 @@
+"""How a check says that something is not as it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from torch import Tensor
+
+
+class CheckFailed(AssertionError):
+    """A check found something wrong.
+
+    found, expected: short, in the student's words, without hidden numbers.
+    misconception: the id of the catalogue's entry that this evidence shows, if it does.
+    numbers: what only a teacher, or a course that allows it, gets to see.
+    """
+
+    def __init__(
+        self, found: str, expected: str, *, misconception: str | None = None, numbers: str = ""
+    ) -> None:
+        self.found = found
+        self.expected = expected
+        self.misconception = misconception
+        self.numbers = numbers
+        super().__init__(
+            f"expected {expected}; found {found}" + (f" ({numbers})" if numbers else "")
+        )
+
+
+def require(holds: bool, found: str, expected: str, *, misconception: str | None = None) -> None:
+    """Fail the check unless `holds`."""
+    if not holds:
+        raise CheckFailed(found, expected, misconception=misconception)
+
+
+def told_shape(shape: Sequence[int]) -> str:
+    """A shape as a student reads it: `(2, 6, 15)`."""
+    return "(" + ", ".join(str(size) for size in shape) + ("," if len(shape) == 1 else "") + ")"
+
+
+def told_call(name: str, *arguments: tuple[str, Sequence[int]]) -> str:
+    """A call with the shapes of its arguments: `softmax(scores (4, 6))`."""
+    inner = ", ".join(f"{label} {told_shape(shape)}" for label, shape in arguments)
+    return f"{name}({inner})"
+
+
+def rows(matrix: Tensor) -> str:
+    """A few numbers of a tensor, rounded, for a teacher."""
+    flat = matrix.detach().double().flatten()[:6]
+    shown = ", ".join(f"{float(number):.4g}" for number in flat)
+    return f"[{shown}{', ...' if matrix.numel() > 6 else ''}]"

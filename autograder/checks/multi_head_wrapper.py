@@ -1,0 +1,361 @@
+"""Stage 4: heads side by side, and the exercises on both forms (section 3.6.1, exercises)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from autograder.chain import Given, run
+from autograder.checks.evidence import Observer
+from autograder.checks.failures import CheckFailed, require, told_shape
+from autograder.checks.marks import criterion, own, setting, values
+from autograder.checks.roles import Roles, RolesUnknown, roles_of
+from autograder.checks.sample import Sample, Sizes
+from autograder.checks.subject import make, shapes_of, tensor_of
+from autograder.compare import same
+from autograder.misconceptions.multi_head import CHAINS
+from autograder.sandbox.student import ModuleProxy, Student, StudentFault
+
+WRAPPER = "MultiHeadAttentionWrapper"
+CAUSAL = "CausalAttention"
+
+USUAL = Sizes(d_in=7, d_out=5, tokens=6, batch=2, context_length=11, heads=3)
+OTHER = Sizes(d_in=4, d_out=3, tokens=8, batch=3, context_length=8, heads=5)
+BIASED = replace(USUAL, bias=True)
+
+#: Takes the place of a head that the student has not got: a marked linear map, no attention.
+STAND_IN = """
+import torch
+
+
+class CausalAttention(torch.nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_query = torch.nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = torch.nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = torch.nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.drop = torch.nn.Dropout(dropout)
+
+    def forward(self, tokens):
+        return self.drop(self.W_value(tokens))
+"""
+
+Substitute = Callable[[str], Student]
+
+
+@pytest.fixture
+def headed(student: Student, substitute: Substitute) -> Student:
+    """The student, with a stand-in for `CausalAttention` where their own cannot be built or run."""
+    if not hasattr_name(student, WRAPPER):
+        return student
+    try:
+        head = make(student, CAUSAL, replace(USUAL, heads=0)).eval()
+        head(torch.zeros(1, 2, USUAL.d_in))
+    except (StudentFault, CheckFailed):
+        return substitute(STAND_IN)
+    return student
+
+
+def hasattr_name(student: Student, name: str) -> bool:
+    """Whether the submission has this name at all."""
+    try:
+        student.proxy(name)
+    except StudentFault:
+        return False
+    return True
+
+
+def heads_of(wrapper: ModuleProxy, count: int) -> list[ModuleProxy]:
+    """The wrapper's heads, registered or not, in order."""
+    inside = [path for path, _ in (*wrapper.submodules, *wrapper.hidden_modules)]
+    for path in inside:
+        stem, _, number = path.rpartition(".")
+        if number == "0" and stem and f"{stem}.{count - 1}" in inside:
+            return [wrapper.child(f"{stem}.{place}") for place in range(count)]
+    raise CheckFailed("no list of heads", f"`heads`, a ModuleList of {count} CausalAttention")
+
+
+def head_roles(head: ModuleProxy, sizes: Sizes) -> Roles | None:
+    """The roles of a head's parameters, where they can be told."""
+    try:
+        return roles_of(shapes_of(head), sizes.d_in, sizes.d_out, output=False)
+    except RolesUnknown:
+        return None
+
+
+def armed(
+    student: Student, sample: Sample, sizes: Sizes, dropout: float = 0.0
+) -> tuple[ModuleProxy, list[ModuleProxy]]:
+    """A wrapper in eval mode whose heads hold known, different weights."""
+    wrapper = make(student, WRAPPER, sizes, dropout)
+    heads = heads_of(wrapper, sizes.heads)
+    for number, head in enumerate(heads):
+        roles = head_roles(head, sizes)
+        if roles is not None:
+            head.set(roles.settings(head_weights(sample, sizes, number)))
+    wrapper.eval()
+    for head in heads:
+        head.eval()
+    return wrapper, heads
+
+
+def head_weights(sample: Sample, sizes: Sizes, number: int) -> dict[str, Tensor]:
+    """Weights of one head, `(d_in, d_out)` by role."""
+    return sample.weights(f"head {number}", replace(sizes, heads=0))
+
+
+def real_tensors(module: ModuleProxy) -> dict[str, Tensor]:
+    """A module's parameters and buffers by path, as far as their numbers could travel."""
+    return {path: held for path, held in module.tensors().items() if isinstance(held, Tensor)}
+
+
+def head_output(head: ModuleProxy, tokens: Tensor, sizes: Sizes) -> Tensor:
+    """What one head gives, `(b, T, d_out)`."""
+    return tensor_of(head(tokens), *tokens.shape[:-1], sizes.d_out)
+
+
+@values(of=WRAPPER)
+@pytest.mark.parametrize("sizes", [USUAL, OTHER], ids=["usual", "other"])
+def test_heads_stand_side_by_side(
+    sizes: Sizes, headed: Student, sample: Sample, observe: Observer
+) -> None:
+    """The output is the outputs of the wrapper's own heads, joined along the last dimension."""
+    wrapper, heads = armed(headed, sample, sizes)
+    tokens = sample.tokens("strong", sizes)
+    parts = tuple(head_output(head, tokens, sizes) for head in heads)
+    observe(Given(tokens=tokens, parts=parts), lambda: wrapper.ask(tokens, operators=True))
+
+
+@setting("stacking", of=WRAPPER)
+@pytest.mark.parametrize("count", [1, 11])
+def test_any_number_of_tokens_works(
+    count: int, headed: Student, sample: Sample, observe: Observer
+) -> None:
+    """From one token to all that `context_length` allows."""
+    sizes = replace(USUAL, tokens=count, batch=1)
+    wrapper, heads = armed(headed, sample, sizes)
+    tokens = sample.tokens("strong", sizes)
+    parts = tuple(head_output(head, tokens, sizes) for head in heads)
+    observe(Given(tokens=tokens, parts=parts), lambda: wrapper.ask(tokens))
+
+
+@criterion("stacking", of=WRAPPER)
+def test_output_is_as_wide_as_all_heads_together(headed: Student, sample: Sample) -> None:
+    """`(b, T, H * d_out)`."""
+    wrapper, _ = armed(headed, sample, USUAL)
+    found = wrapper(sample.tokens("strong", USUAL))
+    tensor_of(found, USUAL.batch, USUAL.tokens, USUAL.heads * USUAL.d_out)
+
+
+@own("stacking", of=WRAPPER)
+def test_every_head_has_weights_of_its_own(headed: Student, sample: Sample) -> None:
+    """Heads that were given different weights keep them apart."""
+    _, heads = armed(headed, sample, USUAL)
+    for number, head in enumerate(heads):
+        roles = head_roles(head, USUAL)
+        if roles is None:
+            return
+        held = roles.read(real_tensors(head))
+        require(
+            "value" not in held
+            or same(held["value"], head_weights(sample, USUAL, number)["value"]),
+            "heads that share their weights: one module stands in the list several times",
+            "a module of its own for every head",
+            misconception="one-head-repeated",
+        )
+
+
+@own("stacking", of=WRAPPER)
+def test_heads_get_the_dropout_rate(headed: Student, sample: Sample) -> None:
+    """A wrapper built with dropout drops in training, where a head of its own does."""
+    _, heads = armed(headed, sample, USUAL, dropout=0.5)
+    alone = make(headed, CAUSAL, replace(USUAL, heads=0), dropout=0.5)
+    tokens = sample.tokens("strong", USUAL)
+
+    def varies(module: ModuleProxy) -> bool:
+        kept = head_output(module.eval(), tokens, USUAL)
+        return not same(head_output(module.train(), tokens, USUAL), kept)
+
+    if varies(alone):
+        require(
+            all(varies(head) for head in heads),
+            "heads that drop nothing in training",
+            "heads built with the wrapper's dropout rate",
+        )
+
+
+@own("state", of=WRAPPER)
+def test_heads_are_a_module_list(headed: Student) -> None:
+    """`heads` is a ModuleList, so that the heads' weights are the wrapper's parameters."""
+    wrapper = make(headed, WRAPPER, USUAL)
+    registered = {path for path, _ in wrapper.submodules}
+    hidden = {path for path, _ in wrapper.hidden_modules}
+    if "heads.0" not in registered:
+        require(
+            "heads.0" not in hidden,
+            "heads in a plain list",
+            "heads in an nn.ModuleList",
+            misconception="heads-in-list",
+        )
+        raise CheckFailed("no `heads`", f"`heads`, a ModuleList of {USUAL.heads} CausalAttention")
+    require(
+        f"heads.{USUAL.heads - 1}" in registered and f"heads.{USUAL.heads}" not in registered,
+        "another number of heads",
+        f"{USUAL.heads} heads",
+    )
+
+
+@own("state", of=WRAPPER)
+def test_bias_reaches_the_heads(headed: Student) -> None:
+    """With `qkv_bias=True` the heads have biases, where a head of its own has."""
+
+    def biases(module: ModuleProxy) -> int:
+        return sum(path.endswith("bias") for path in module.parameters)
+
+    alone = biases(make(headed, CAUSAL, replace(BIASED, heads=0)))
+    plain = biases(make(headed, CAUSAL, replace(USUAL, heads=0)))
+    if not plain and alone:
+        heads = heads_of(make(headed, WRAPPER, BIASED), BIASED.heads)
+        require(
+            all(biases(head) == alone for head in heads),
+            "heads without bias with qkv_bias=True",
+            "heads built with the wrapper's `qkv_bias`",
+            misconception="bias-ignored",
+        )
+
+
+# merge_heads --------------------------------------------------------------------------------
+
+
+@own("equivalence", of="merge_heads")
+@pytest.mark.parametrize("sizes", [USUAL, BIASED], ids=["plain", "biased"])
+def test_merged_module_holds_the_weights_of_the_heads(
+    sizes: Sizes, headed: Student, sample: Sample
+) -> None:
+    """Each split weight is the heads' weights side by side; `out_proj` does nothing."""
+    wrapper, heads = armed(headed, sample, sizes, dropout=0.25)
+    found = [head_roles(head, sizes) for head in heads]
+    merged = headed.merge_heads(wrapper)
+    if not isinstance(merged, ModuleProxy):
+        raise CheckFailed(f"{type(merged).__name__} came back", "a MultiHeadAttention")
+    width = sizes.heads * sizes.d_out
+    try:
+        roles = roles_of(shapes_of(merged), sizes.d_in, width, output=True)
+    except RolesUnknown as unknown:
+        raise CheckFailed("other parameters", f"weights called {unknown.role}") from unknown
+    held = roles.read(real_tensors(merged))
+    for role in ("query", "key", "value"):
+        wanted = joined(sample, sizes, role)
+        require(role in held, f"no parameter `W_{role}`", "the heads' weights, head after head")
+        require(
+            held[role].shape == wanted.shape and same(held[role], wanted),
+            f"other numbers in `W_{role}`",
+            "the heads' weights, head after head",
+            misconception="merge-transposed",
+        )
+        given = found[0] is not None and f"{role}_bias" in found[0].places
+        if sizes.bias and given:
+            require(
+                f"{role}_bias" in held
+                and same(held[f"{role}_bias"], joined(sample, sizes, f"{role}_bias")),
+                f"a `W_{role}` without the heads' biases",
+                "the heads' biases, head after head",
+            )
+    identity = "output" in held and same(held["output"], torch.eye(width))
+    silent = "output_bias" not in held or bool((held["output_bias"].abs() < 1e-7).all())
+    require(
+        identity and silent,
+        "an `out_proj` that changes what the heads found",
+        "the identity as weight of `out_proj`, its bias zero",
+        misconception="merge-identity-missing",
+    )
+    for number, head in enumerate(heads):
+        roles_now = found[number]
+        if roles_now is not None:
+            now = roles_now.read(real_tensors(head))
+            require(
+                "value" not in now
+                or same(now["value"], head_weights(sample, sizes, number)["value"]),
+                "a wrapper whose weights have changed",
+                "a wrapper left as it was",
+            )
+
+
+def joined(sample: Sample, sizes: Sizes, role: str) -> Tensor:
+    """The heads' weights or biases of one role, head after head."""
+    parts = [head_weights(sample, sizes, number)[role] for number in range(sizes.heads)]
+    return torch.cat(parts, dim=-1)
+
+
+@own("equivalence", of="merge_heads")
+def test_merged_module_keeps_the_dropout_rate(headed: Student, sample: Sample) -> None:
+    """Where the module keeps its rate in a dropout layer, it is the wrapper's."""
+    wrapper, _ = armed(headed, sample, USUAL, dropout=0.25)
+    merged = headed.merge_heads(wrapper)
+    if not isinstance(merged, ModuleProxy):
+        raise CheckFailed(f"{type(merged).__name__} came back", "a MultiHeadAttention")
+    layers = [path for path, kind in merged.submodules if kind == "Dropout"]
+    rates = [merged.attributes.get(f"{path}.p") for path in layers]
+    require(
+        all(rate is None or rate == 0.25 for rate in rates),
+        "another dropout rate than the wrapper's",
+        "the wrapper's dropout rate",
+    )
+
+
+# gpt2_attention -----------------------------------------------------------------------------
+
+GPT2 = Sizes(d_in=768, d_out=768, tokens=16, batch=1, context_length=1024, heads=12)
+
+
+@own("gpt2", of="gpt2_attention")
+def test_gpt2_attention_has_the_sizes_of_the_smallest_gpt2(
+    student: Student, sample: Sample
+) -> None:
+    """768 columns in and out, 12 heads, 1024 tokens, seen from its weights and one short run."""
+    module = student.gpt2_attention()
+    if not isinstance(module, ModuleProxy):
+        raise CheckFailed(f"{type(module).__name__} came back", "a MultiHeadAttention")
+    module.eval()
+    try:
+        roles = roles_of(shapes_of(module), GPT2.d_in, GPT2.d_out, output=True)
+    except RolesUnknown as unknown:
+        raise sizes_differ("other parameters") from unknown
+    for role in ("query", "key", "value", "output"):
+        place = roles.places.get(role)
+        shape = (768, 768) if place is None else module.parameters[place.path].shape
+        if tuple(shape) != (768, 768):
+            raise sizes_differ(f"a weight of shape {told_shape(shape)}")
+    for path, entry in module.buffers.items():
+        if len(entry.shape) >= 2 and entry.shape[-1] == entry.shape[-2] != GPT2.context_length:
+            raise sizes_differ(f"`{path}` of shape {told_shape(entry.shape)}")
+    tokens = sample.tokens("gpt2", GPT2)
+    try:
+        found = tensor_of(module(tokens), 1, 16, 768)
+    except CheckFailed as failed:
+        raise sizes_differ(failed.found) from failed
+    weights = roles.read(real_tensors(module))
+    if not {"query", "key", "value", "output"} <= weights.keys():
+        return  # weights that are no parameters are judged with the class itself
+    if not fits(found, tokens, weights, 12) and any(
+        fits(found, tokens, weights, heads) for heads in (1, 2, 3, 4, 6, 8, 16, 24, 32, 48, 64)
+    ):
+        raise sizes_differ("another number of heads")
+
+
+def fits(found: Tensor, tokens: Tensor, weights: dict[str, Tensor], heads: int) -> bool:
+    """Whether a right module with so many heads gives this output."""
+    with torch.no_grad():
+        expected = run(
+            CHAINS["MultiHeadAttention"], Given(tokens=tokens, weights=weights, heads=heads)
+        )
+    return same(found, expected)
+
+
+def sizes_differ(found: str) -> CheckFailed:
+    """Not the smallest GPT-2."""
+    return CheckFailed(found, "768 columns, 12 heads, 1024 tokens", misconception="gpt2-sizes")

@@ -1,0 +1,175 @@
+"""The pytest plugin of the hidden checks: fixtures, what a check's end means, the run.
+
+The worker registers one `Checks` and lets it run submission after submission in one session; a
+teacher who calls pytest by hand gets the same object from `conftest.py`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autograder.assignment import Assignment, Stage
+from autograder.checks.evidence import Evidence, Observer, outcome_of
+from autograder.checks.marks import Check, check_of
+from autograder.checks.sample import Sample
+from autograder.checks.trial import Trial, catalogue_of
+from autograder.errors import KitFault
+from autograder.sandbox.student import Student
+
+
+def check_files(assignment: Assignment) -> list[Path]:
+    """The files of hidden checks in the stages' order; a stage may have several."""
+    files: list[Path] = []
+    for stage in assignment.stages:
+        module = importlib.import_module(stage.checks)
+        assert module.__file__ is not None
+        main = Path(module.__file__)
+        files += [main, *sorted(main.parent.glob(f"{main.stem}_*.py"))]
+    return files
+
+
+def equivalents_of(assignment: Assignment) -> dict[str, str]:
+    """The trusted functions of each stage that has some, as source."""
+    found = {}
+    for stage in assignment.stages:
+        source = getattr(importlib.import_module(stage.checks), "EQUIVALENTS", None)
+        if source is not None:
+            found[stage.id] = str(source)
+    return found
+
+
+def check_id(stage: Stage, item: pytest.Item) -> str:
+    """A check's stable name: `causal::test_a_later_token_cannot_change_an_earlier_output`."""
+    return f"{stage.id}::{item.name}"
+
+
+class Checks:
+    """The hidden checks as one pytest session sees them."""
+
+    def __init__(self, assignment: Assignment, secret: bytes) -> None:
+        self.assignment = assignment
+        self.sample = Sample(secret)
+        self.trial: Trial | None = None
+        self._places: dict[pytest.Item, tuple[Stage, Check]] = {}
+
+    @property
+    def now(self) -> Trial:
+        """The submission that is being checked."""
+        if self.trial is None:
+            raise KitFault("a check ran without a submission")
+        return self.trial
+
+    # What a check may ask for ---------------------------------------------------------------
+
+    @pytest.fixture
+    def student(self, request: pytest.FixtureRequest) -> Student:
+        """The submission's names, good for this check alone."""
+        stage, _ = self.place(request.node)
+        return self.now.student(check_id(stage, request.node))
+
+    @pytest.fixture(name="sample")
+    def given_sample(self) -> Sample:
+        """Inputs and weights by label."""
+        return self.sample
+
+    @pytest.fixture
+    def observe(self, request: pytest.FixtureRequest) -> Observer:
+        """Compares with the reference and records what was seen."""
+        stage, check = self.place(request.node)
+        return Observer(
+            self.now.evidence,
+            catalogue_of(self.assignment, check.name),
+            check_id(stage, request.node),
+            check,
+        )
+
+    @pytest.fixture
+    def substitute(self, request: pytest.FixtureRequest) -> Callable[[str], Student]:
+        """Puts trusted stand-ins in the place of names that the student has not got."""
+        stage, _ = self.place(request.node)
+        return lambda source: self.now.substitute(check_id(stage, request.node), source)
+
+    # How a check ends -----------------------------------------------------------------------
+
+    def place(self, item: pytest.Item) -> tuple[Stage, Check]:
+        """Stage and mark of a check."""
+        if item not in self._places:
+            assert isinstance(item, pytest.Function)
+            check = check_of(item)
+            self._places[item] = self.assignment.stage_of(check.name), check
+        return self._places[item]
+
+    def run(
+        self,
+        items: Sequence[pytest.Item],
+        trial: Trial,
+        stages: frozenset[str] | None,
+        thorough: bool = False,
+    ) -> Evidence:
+        """All checks on one submission. Raises `KitFault` where a check itself is at fault.
+
+        Properties are asked only of names whose outputs differ from the reference somewhere,
+        unless `thorough`: where all outputs are right they could say nothing else.
+        """
+        wrong: set[str] = set()
+        self.trial = trial
+        try:
+            for item in sorted(items, key=self._order):
+                stage, check = self.place(item)
+                if stages is not None and stage.id not in stages:
+                    continue
+                if check.kind in LAZY and check.name not in wrong and not thorough:
+                    continue
+                identifier = check_id(stage, item)
+                absent = trial.absent(check)
+                if absent is None:
+                    trial.enter(stage)
+                    outcome = outcome_of(identifier, check, end_of(item))
+                else:
+                    outcome = replace(absent, check_id=identifier)
+                if check.kind == "values" and outcome.status != "passed":
+                    wrong.add(check.name)
+                trial.evidence.outcomes.append(outcome)
+        finally:
+            # No fixture of one submission may serve another.
+            items[0].session._setupstate.teardown_exact(None)
+            self.trial = None
+        return trial.evidence
+
+    def _order(self, item: pytest.Item) -> tuple[int, int, bool]:
+        """Stage by stage, name by name, properties after everything else; else as written."""
+        stage, check = self.place(item)
+        return (
+            self.assignment.stages.index(stage),
+            stage.names.index(check.name),
+            check.kind in LAZY,
+        )
+
+
+#: Kinds of check that are asked only where a name's outputs are not the reference's.
+LAZY = ("property", "dependence")
+
+
+def end_of(item: pytest.Item) -> BaseException | None:
+    """Set up and run one test, after tearing down the one before; what it raised.
+
+    This is what pytest's own protocol does, without the reports that nobody prints.
+    """
+    assert isinstance(item, pytest.Function)
+    state = item.session._setupstate
+    state.teardown_exact(item)
+    item._initrequest()
+    try:
+        state.setup(item)
+        item.runtest()
+    except Exception as error:
+        return error
+    finally:
+        item._request = False  # type: ignore[assignment]
+        item.funcargs = None  # type: ignore[assignment]
+    return None

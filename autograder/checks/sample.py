@@ -1,0 +1,114 @@
+"""Inputs and weights of the hidden checks.
+
+They come from a hash of the course's secret and a label, as dyadic rationals: the same numbers on
+every processor, the same for all students of a run, and not to be guessed. (torch's own generator
+gives other numbers on other processors.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+#: How far the scaled scores of one row may lie apart, so that renormalising stays exact.
+WIDEST_SPREAD = 16.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The sizes of a module and of what it is called with; 0 where there is none."""
+
+    d_in: int
+    d_out: int
+    tokens: int
+    batch: int = 0
+    context_length: int = 0
+    heads: int = 0
+    bias: bool = False
+
+    @property
+    def head_size(self) -> int:
+        """d_k: the width of one head's keys."""
+        return self.d_out // max(self.heads, 1)
+
+
+class Sample:
+    """Numbers by label. What is asked for again is given from memory."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._numbers: dict[tuple[str, tuple[int, ...], float], Tensor] = {}
+        self._weights: dict[tuple[str, Sizes], dict[str, Tensor]] = {}
+
+    def numbers(self, label: str, *shape: int, reach: float = 1.0) -> Tensor:
+        """Numbers between -reach and reach, evenly spread, of any shape."""
+        key = (label, shape, reach)
+        if key not in self._numbers:
+            count = math.prod(shape)
+            seed = self._secret + b"\0" + f"{label}:{shape}".encode()
+            drawn = bytearray(hashlib.shake_256(seed).digest(2 * count))
+            whole = torch.frombuffer(drawn, dtype=torch.int16) if count else torch.empty(0)
+            self._numbers[key] = (whole.float() / 2**15 * reach).reshape(shape)
+        return self._numbers[key]
+
+    def tokens(self, label: str, sizes: Sizes) -> Tensor:
+        """`(b, T, d_in)`, or `(T, d_in)` without a batch; no two items alike."""
+        shape = (sizes.tokens, sizes.d_in)
+        return self.numbers(label, *((sizes.batch, *shape) if sizes.batch else shape), reach=2.0)
+
+    def change_after(self, tokens: Tensor, position: int) -> Tensor:
+        """The same tokens up to `position`, other ones after it."""
+        changed = tokens.clone()
+        later = changed[..., position + 1 :, :]
+        later.copy_(self.numbers("changed", *later.shape, reach=2.0))
+        return changed
+
+    def weights(self, label: str, sizes: Sizes) -> dict[str, Tensor]:
+        """Strong weights by role, `(d_in, d_out)` each, biases where `sizes` asks for them.
+
+        Query and key are as strong as a spread of `WIDEST_SPREAD` in the scaled scores of a row
+        allows, so that every slip shows and a renormalising form, which is right, stays exact.
+        """
+        key = (label, sizes)
+        if key not in self._weights:
+            self._weights[key] = self._drawn(label, sizes)
+        return dict(self._weights[key])
+
+    def _drawn(self, label: str, sizes: Sizes) -> dict[str, Tensor]:
+        reach = 2.0
+        weights = {
+            role: self.numbers(f"{label}:{role}", sizes.d_in, sizes.d_out, reach=reach)
+            for role in ("query", "key", "value")
+        }
+        if sizes.bias:
+            for role in ("query", "key", "value"):
+                weights[f"{role}_bias"] = self.numbers(f"{label}:{role}_bias", sizes.d_out)
+        tokens = self.tokens(label, sizes)
+        factor = 1.0
+        while _spread(tokens, weights, sizes, factor) > WIDEST_SPREAD:
+            factor -= 1 / 64
+        for role in ("query", "query_bias"):
+            if role in weights:
+                weights[role] = weights[role] * factor
+        if sizes.heads:
+            weights["output"] = self.numbers(f"{label}:output", sizes.d_out, sizes.d_out)
+            weights["output_bias"] = self.numbers(f"{label}:output_bias", sizes.d_out, reach=2.0)
+        return weights
+
+
+def _spread(tokens: Tensor, weights: Mapping[str, Tensor], sizes: Sizes, factor: float) -> float:
+    """The widest spread of scaled scores in a row of any head."""
+    made = {}
+    for role in ("query", "key"):
+        projected = tokens.double() @ weights[role].double()
+        bias = weights.get(f"{role}_bias")
+        made[role] = projected if bias is None else projected + bias.double()
+    heads = max(sizes.heads, 1)
+    query, key = (part.unflatten(-1, (heads, -1)).transpose(-3, -2) for part in made.values())
+    scores = factor * (query @ key.transpose(-2, -1)) / math.sqrt(sizes.head_size)
+    return float((scores.amax(-1) - scores.amin(-1)).max())

@@ -1,0 +1,132 @@
+"""A student's module, built and given the weights that a check wants it to have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from autograder.chain import Given
+from autograder.checks.failures import CheckFailed, told_shape
+from autograder.checks.roles import Roles, RolesUnknown, roles_of
+from autograder.checks.sample import Sample, Sizes
+from autograder.sandbox.student import ModuleProxy, Opaque, Parameter, Student
+
+
+@dataclass
+class Subject:
+    """A module of the student's with known weights, and what the reference needs to know of it."""
+
+    module: ModuleProxy
+    sizes: Sizes
+    weights: Mapping[str, Tensor]
+    roles: Roles
+
+    def given(self, tokens: Tensor) -> Given:
+        """What the module is called with, for the chain."""
+        return Given(
+            tokens=tokens,
+            weights=self.weights,
+            heads=max(self.sizes.heads, 1),
+            context_length=self.sizes.context_length,
+        )
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        """The module's output, which must be a real tensor of the promised shape."""
+        return tensor_of(self.module(tokens), *tokens.shape[:-1], self.sizes.d_out)
+
+    def with_weights(self, weights: Mapping[str, Tensor]) -> Subject:
+        """The same module, holding other weights."""
+        settle(self.module, self.roles, weights)
+        return Subject(self.module, self.sizes, dict(weights), self.roles)
+
+
+def tensor_of(value: object, *shape: int) -> Tensor:
+    """The tensor in what came back, which may be one of several; fails for another shape."""
+    if isinstance(value, Opaque):
+        value = list(value.parts.values())
+    if isinstance(value, list):
+        tensors = [part for part in value if isinstance(part, Tensor)]
+        fitting = [part for part in tensors if tuple(part.shape) == shape]
+        value = next(iter(fitting or tensors), None)
+    if not isinstance(value, Tensor):
+        raise CheckFailed(f"{told_type(value)} came back", "a tensor")
+    if tuple(value.shape) != shape:
+        raise CheckFailed(f"shape {told_shape(value.shape)}", f"shape {told_shape(shape)}")
+    if value.is_complex():
+        raise CheckFailed("complex numbers", "real numbers")
+    return value if value.is_floating_point() else value.float()
+
+
+def told_type(value: object) -> str:
+    """A value's type in words."""
+    if value is None:
+        return "nothing (None)"
+    if isinstance(value, Opaque):
+        return f"a {value.type_name}"
+    return "several values" if isinstance(value, list) else f"a {type(value).__name__}"
+
+
+def constructor_arguments(name: str, sizes: Sizes, dropout: float) -> dict[str, object]:
+    """The keyword arguments that build `name` with these sizes."""
+    arguments: dict[str, object] = {"d_in": sizes.d_in, "d_out": sizes.d_out}
+    if sizes.context_length:
+        arguments.update(context_length=sizes.context_length, dropout=dropout)
+    if sizes.heads:
+        arguments["num_heads"] = sizes.heads
+    if name != "SelfAttention_v1":
+        arguments["qkv_bias"] = sizes.bias
+    return arguments
+
+
+def make(student: Student, name: str, sizes: Sizes, dropout: float = 0.0) -> ModuleProxy:
+    """Build a module of the student's with these sizes, with the weights that it gives itself."""
+    module = getattr(student, name)(**constructor_arguments(name, sizes, dropout))
+    if not isinstance(module, ModuleProxy):
+        raise CheckFailed(f"{name}(...) gave no module", "an nn.Module")
+    return module
+
+
+def shapes_of(module: ModuleProxy) -> dict[str, tuple[int, ...]]:
+    """Shapes by path of what holds weights: parameters, or else plain tensors of the module."""
+    registered = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
+    if registered:
+        return registered
+    return {path: tuple(entry.shape) for path, entry in plain_tensors(module).items()}
+
+
+def plain_tensors(module: ModuleProxy) -> dict[str, Parameter]:
+    """Tensors that hang on a module without being registered."""
+    return {
+        path: entry for path, entry in module.attributes.items() if isinstance(entry, Parameter)
+    }
+
+
+def settle(module: ModuleProxy, roles: Roles, weights: Mapping[str, Tensor]) -> None:
+    """Put weights where their roles lie."""
+    module.set(roles.settings(weights))
+
+
+def build(
+    student: Student,
+    sample: Sample,
+    name: str,
+    sizes: Sizes,
+    *,
+    dropout: float = 0.0,
+    weights: Mapping[str, Tensor] | None = None,
+    label: str = "strong",
+) -> Subject:
+    """Build `name`, give it weights by role, and put it in eval mode."""
+    module = make(student, name, sizes, dropout)
+    output = name == "MultiHeadAttention"
+    try:
+        roles = roles_of(shapes_of(module), sizes.d_in, sizes.d_out, output)
+    except RolesUnknown as unknown:
+        found = ", ".join(unknown.found[:8]) or "no parameters at all"
+        raise CheckFailed(found, f"weights called {unknown.role}") from unknown
+    chosen = dict(weights) if weights is not None else sample.weights(label, sizes)
+    settle(module, roles, chosen)
+    module.eval()
+    return Subject(module, sizes, chosen, roles)

@@ -1,0 +1,242 @@
+"""Stage 2: scaled dot-product attention with trainable weights (chapter 3, section 3.4)."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from autograder.checks import attention
+from autograder.checks.attention import matches
+from autograder.checks.evidence import Observer
+from autograder.checks.failures import CheckFailed, require, told_shape
+from autograder.checks.marks import criterion, dependence, own, setting, values
+from autograder.checks.sample import Sample, Sizes
+from autograder.checks.simplified import rows_sum_to_one
+from autograder.checks.subject import build, make
+from autograder.compare import same
+from autograder.sandbox.student import ModuleProxy, Student
+
+V1, V2 = "SelfAttention_v1", "SelfAttention_v2"
+BOTH = (V1, V2)
+
+USUAL = Sizes(d_in=7, d_out=5, tokens=6)
+OTHER = Sizes(d_in=4, d_out=11, tokens=9)
+SQUARE = Sizes(d_in=8, d_out=8, tokens=5)
+BIASED = Sizes(d_in=7, d_out=5, tokens=6, bias=True)
+
+
+@values(of=BOTH)
+@pytest.mark.parametrize("sizes", [USUAL, OTHER, SQUARE], ids=["usual", "other", "square"])
+def test_outputs_equal_the_reference(
+    sizes: Sizes, name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """With the same weights the output is the reference's, on strong inputs."""
+    subject = build(student, sample, name, sizes)
+    matches(observe, subject, sample.tokens("strong", sizes), operators=True)
+
+
+@dependence(of=BOTH)
+def test_output_depends_on_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
+    """Other query and key weights give another output."""
+    subject = build(student, sample, name, USUAL)
+    attention.attends(subject, sample, sample.tokens("strong", USUAL))
+
+
+@criterion("projections", of=BOTH)
+def test_query_key_and_value_weights_all_count(name: str, student: Student, sample: Sample) -> None:
+    """Other weights give another output; the values enter linearly."""
+    subject = build(student, sample, name, USUAL)
+    attention.every_projection_counts(subject, sample, sample.tokens("strong", USUAL))
+
+
+@criterion("scores", of=BOTH)
+def test_scores_are_products_of_queries_and_keys(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """Queries doubled and keys halved give the same scores."""
+    subject = build(student, sample, name, USUAL)
+    attention.scores_are_products(subject, sample.tokens("strong", USUAL))
+
+
+@criterion("scaling", of=BOTH)
+def test_scores_are_divided_by_the_root_of_the_key_size(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """With scores known in advance, weights show what they were divided by."""
+    attention.scaled_by_root(student, sample, name, USUAL)
+
+
+@criterion("softmax", of=BOTH)
+def test_weights_of_every_token_sum_to_one(name: str, student: Student, sample: Sample) -> None:
+    """Seen through values that are an identity, every row of weights is a share-out."""
+    rows_sum_to_one(attention.seen_weights(student, sample, name, tokens=6))
+
+
+@setting("softmax", of=BOTH)
+def test_large_scores_stay_finite(
+    name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """Scores of up to 80 give finite, right outputs."""
+    weights = sample.weights("strong", USUAL)
+    weights["query"] = weights["query"] * 4.0
+    subject = build(student, sample, name, USUAL, weights=weights)
+    matches(observe, subject, sample.tokens("strong", USUAL))
+
+
+@criterion("context", of=BOTH)
+def test_context_is_a_weighted_sum_of_values(name: str, student: Student, sample: Sample) -> None:
+    """The output for a sum of two value weights is the sum of both outputs."""
+    subject = build(student, sample, name, OTHER)
+    attention.values_enter_linearly(subject, sample, sample.tokens("strong", OTHER))
+
+
+@own("state", of=V1)
+def test_v1_keeps_three_parameters(student: Student) -> None:
+    """`W_query`, `W_key` and `W_value` are parameters of shape (d_in, d_out)."""
+    attention.weights_are_named(make(student, V1, USUAL), USUAL, layers=False, output=False)
+
+
+@own("state", of=V2)
+def test_v2_keeps_three_linear_layers(student: Student) -> None:
+    """`W_query`, `W_key` and `W_value` are linear layers."""
+    attention.weights_are_named(make(student, V2, USUAL), USUAL, layers=True, output=False)
+
+
+@own("state", of=BOTH)
+def test_every_weight_learns_and_nothing_else_is_kept(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """Gradients reach every weight; the same input gives the same output, call after call."""
+    subject = build(student, sample, name, USUAL)
+    tokens = sample.tokens("strong", USUAL)
+    attention.nothing_is_remembered(subject, sample, tokens)
+    attention.gradients_arrive(subject, sample, tokens)
+
+
+@own("state", of=V2, aspect="bias")
+def test_bias_follows_qkv_bias(student: Student) -> None:
+    """The three layers have a bias when it is asked for and only then."""
+    attention.bias_follows(student, V2, USUAL)
+
+
+@setting("state", of=V2, aspect="bias")
+def test_biases_take_part(student: Student, sample: Sample, observe: Observer) -> None:
+    """With `qkv_bias=True` the biases are added."""
+    subject = build(student, sample, V2, BIASED)
+    matches(observe, subject, sample.tokens("strong", BIASED))
+
+
+@setting("form", of=BOTH)
+def test_any_number_of_tokens_in_any_layout_works(
+    name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """One token is enough, no number is built in, and a view of another tensor will do."""
+    subject = build(student, sample, name, OTHER)
+    attention.matches_any_length(observe, subject, sample, (1, 2, 13))
+    tokens = sample.tokens("strong", OTHER)
+    attention.matches_any_layout(observe, subject, tokens, ("transposed", "sliced"))
+
+
+@own("form", of=BOTH)
+def test_one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
+    """The output is one tensor `(T, d_out)`, and the input is left as it was."""
+    subject = build(student, sample, name, USUAL)
+    attention.one_tensor_comes_back(subject, sample.tokens("strong", USUAL))
+
+
+@setting("form", of=BOTH)
+def test_double_precision_works(
+    name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """Converted with `.double()` the module works in float64, to its precision."""
+    subject = attention.in_double(build(student, sample, name, USUAL))
+    matches(observe, subject, sample.tokens("strong", USUAL).double())
+
+
+# copy_weights -------------------------------------------------------------------------------
+
+
+def pair(student: Student, sample: Sample, sizes: Sizes) -> tuple[ModuleProxy, ModuleProxy]:
+    """A `SelfAttention_v2` and a `SelfAttention_v1` of the same sizes, with known weights.
+
+    The target holds other weights than the source, so that what was not copied shows.
+    """
+    source = build(student, sample, V2, sizes)
+    target = build(student, sample, V1, sizes, label="target")
+    return source.module, target.module
+
+
+@own("copying", of="copy_weights")
+@pytest.mark.parametrize("sizes", [USUAL, SQUARE], ids=["usual", "square"])
+def test_target_holds_the_transposed_weights_of_the_source(
+    sizes: Sizes, student: Student, sample: Sample
+) -> None:
+    """Afterwards each parameter of `target` is the transpose of the layer's weight in `source`."""
+    source, target = pair(student, sample, sizes)
+    student.copy_weights(source, target)
+    wanted = sample.weights("strong", sizes)
+    before = sample.weights("target", sizes)
+    copied = {}
+    for role in ("query", "key", "value"):
+        held = weight_of(target, f"W_{role}")
+        require(
+            tuple(held.shape) in {(sizes.d_in, sizes.d_out), (sizes.d_out, sizes.d_in)},
+            f"`W_{role}` of shape {told_shape(held.shape)}",
+            f"shape {told_shape((sizes.d_in, sizes.d_out))}",
+        )
+        transposed = (sizes.d_in != sizes.d_out and held.shape != wanted[role].shape) or (
+            held.shape == wanted[role].T.shape
+            and same(held, wanted[role].T)
+            and not same(held, wanted[role])
+        )
+        require(
+            not transposed,
+            f"`W_{role}` that is not transposed",
+            f"`W_{role}` of shape (d_in, d_out), the layer's weight transposed",
+            misconception="copy-not-transposed",
+        )
+        copied[role] = same(held, wanted[role])
+        if not copied[role] and not same(held, before[role]):
+            raise CheckFailed(f"other numbers in `W_{role}`", "the source's weights")
+    if not any(copied.values()):
+        raise CheckFailed(
+            "a target that holds its old weights",
+            "the source's weights",
+            misconception="copy-wrong-direction" if changed(source, wanted) else None,
+        )
+    require(
+        all(copied.values()),
+        "not copied: " + ", ".join(f"`W_{role}`" for role in copied if not copied[role]),
+        "all three copied",
+        misconception="copy-incomplete",
+    )
+
+
+def weight_of(module: ModuleProxy, path: str) -> torch.Tensor:
+    """A weight by its contract name, whether a parameter or the weight of a layer."""
+    parameters = module.parameters
+    for place in (path, f"{path}.weight"):
+        held = parameters[place].tensor if place in parameters else None
+        if isinstance(held, torch.Tensor) and held.dim() == 2:
+            return held
+    raise CheckFailed(f"no parameter `{path}` any more", f"a parameter `{path}`")
+
+
+def changed(source: ModuleProxy, wanted: dict[str, torch.Tensor]) -> bool:
+    """Whether the source lost its own weights."""
+    return not all(
+        same(weight_of(source, f"W_{role}").T, wanted[role]) for role in ("query", "key", "value")
+    )
+
+
+@own("copying", of="copy_weights")
+def test_source_is_left_as_it_was(student: Student, sample: Sample) -> None:
+    """`copy_weights` changes `target` only."""
+    source, target = pair(student, sample, USUAL)
+    student.copy_weights(source, target)
+    require(
+        not changed(source, sample.weights("strong", USUAL)),
+        "a source whose weights have changed",
+        "a source left as it was",
+        misconception="copy-wrong-direction",
+    )

@@ -1,0 +1,149 @@
+"""The judge: one pytest session that grades one submission after another.
+
+It runs in a process of its own (see `worker`), owns the sandbox from its main thread, and believes
+nothing but values that it compares itself.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+import torch
+
+from autograder.assignment import Assignment, load_assignment
+from autograder.checks.plugin import Checks, check_files, equivalents_of
+from autograder.checks.trial import Trial
+from autograder.errors import AutograderError, KitFault
+from autograder.exchange import Answer, Fault, Graded, Ready, Request, receive_request, send
+from autograder.sandbox.room import NameSpec, Sandbox
+from autograder.scoring import score
+from autograder.secret import load_secret
+
+INI = Path(__file__).parent / "checks" / "checks.ini"
+
+
+class Judge:
+    """Grades submissions within one pytest session."""
+
+    def __init__(self, assignment: Assignment, sandbox: Sandbox, secret: bytes) -> None:
+        self.assignment = assignment
+        self.sandbox = sandbox
+        self.checks = Checks(assignment, secret)
+        self._equivalents = equivalents_of(assignment)
+        self._requests: Iterable[Request] = ()
+        self._answer: Callable[[Answer], None] = lambda answer: None
+
+    def serve(self, requests: Iterable[Request], answer: Callable[[Answer], None]) -> None:
+        """Grade until `requests` end. Raises `KitFault` where pytest does not get going."""
+        torch.set_num_threads(1)
+        self._requests, self._answer = requests, answer
+        for name in [name for name in os.environ if name.startswith("PYTEST_")]:
+            del os.environ[name]
+        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+        code = pytest.main(
+            [
+                *(str(path) for path in check_files(self.assignment)),
+                f"--config-file={INI}",
+                f"--rootdir={INI.parent}",
+                "--noconftest",
+                "--import-mode=importlib",
+                "--assert=plain",
+                "--capture=no",
+                *(f"-pno:{name}" for name in UNUSED_PLUGINS),
+            ],
+            plugins=[self, self.checks],
+        )
+        if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            raise KitFault(f"the hidden checks could not be collected (pytest ended with {code})")
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Take the place of pytest's own loop."""
+        if session.testsfailed or not session.items:
+            raise KitFault("the hidden checks could not be collected")
+        self._answer(Ready(self.sandbox.level))
+        for request in self._requests:
+            try:
+                answer: Answer = self.grade(session.items, request)
+            except AutograderError as error:
+                answer = Fault(error.exit_code, str(error))
+            self._answer(answer)
+        return True
+
+    def grade(self, items: list[pytest.Item], request: Request) -> Graded:
+        """One submission."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        stages = None if request.stages is None else frozenset(request.stages)
+        trial = Trial.of(self.assignment, self.sandbox, request.submission, self._equivalents)
+        try:
+            evidence = self.checks.run(items, trial, stages)
+            result, details = score(self.assignment, request.submission, trial, evidence, stages)
+        finally:
+            trial.close()
+        return Graded(
+            result,
+            time.process_time() - cpu + trial.session.cpu_seconds,
+            time.perf_counter() - wall,
+            self.sandbox.level,
+            msgspec.json.encode(details),
+        )
+
+
+#: pytest's own plugins that a session without output, files and capture has no use for.
+UNUSED_PLUGINS = (
+    "cacheprovider",
+    "terminal",
+    "junitxml",
+    "pastebin",
+    "doctest",
+    "unittest",
+    "nose",
+    "faulthandler",
+    "logging",
+    "warnings",
+    "stepwise",
+    "debugging",
+    "recwarn",
+    "tmpdir",
+    "legacypath",
+    "skipping",
+    "subtests",
+    "unraisableexception",
+    "threadexception",
+    "setuponly",
+    "setupplan",
+    "monkeypatch",
+    "freeze_support",
+)
+
+
+def requests_from(connection: socket.socket) -> Iterator[Request]:
+    """Requests until the owner is gone."""
+    while (request := receive_request(connection)) is not None:
+        yield request
+
+
+def main(descriptor: int, folder: Path, isolation: str | None) -> None:
+    """Be a worker for whoever holds the other end of a socket."""
+    connection = socket.socket(fileno=descriptor)
+    try:
+        assignment = load_assignment(folder)
+        names = tuple(
+            NameSpec(spec.name, spec.module, spec.kind, spec.parameters)
+            for spec in assignment.name_specs
+        )
+        with Sandbox(assignment.limits, names, isolation) as sandbox:
+            judge = Judge(assignment, sandbox, load_secret(assignment))
+            judge.serve(requests_from(connection), lambda answer: send(connection, answer))
+    except AutograderError as error:
+        send(connection, Fault(error.exit_code, str(error)))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)

@@ -1,0 +1,214 @@
+"""Outcomes and explanations to shares, criteria and stages: the rules of scoring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from autograder.assignment import Assignment, Criterion, Share, Stage
+from autograder.catalogue import load_catalogue
+from autograder.checks.evidence import Evidence
+from autograder.checks.trial import Trial
+from autograder.result import (
+    SCHEMA,
+    CheckOutcome,
+    CriterionResult,
+    Result,
+    ShareResult,
+    StageResult,
+    Status,
+    worst,
+)
+from autograder.standing import Standing, standing_of
+from autograder.submission import Submission
+from autograder.telling import criterion_message
+from autograder.verdict import Verdict, Witness
+
+_Place = tuple[str, int]
+
+
+def score(
+    assignment: Assignment,
+    submission: Submission,
+    trial: Trial,
+    evidence: Evidence,
+    stages: frozenset[str] | None,
+) -> tuple[Result, dict[str, Any]]:
+    """The result of a submission, and what only a teacher may read of it."""
+    chosen = [stage for stage in assignment.stages if stages is None or stage.id in stages]
+    witnesses = {stage.id: _witnesses(assignment, stage, evidence) for stage in chosen}
+    results = tuple(_stage(assignment, stage, witnesses[stage.id]) for stage in chosen)
+    result = Result(
+        schema=SCHEMA,
+        submission=submission.name,
+        digest=submission.digest,
+        assignment=assignment.id,
+        score=round(sum(stage.score for stage in results), 4),
+        max_score=float(sum(stage.points for stage in chosen)),
+        stages=results,
+        notes=(*submission.notes, *trial.report.notes),
+    )
+    standings = {
+        name: witness.standing for group in witnesses.values() for name, witness in group.items()
+    }
+    return result, _details(standings, evidence)
+
+
+def _witnesses(assignment: Assignment, stage: Stage, evidence: Evidence) -> dict[str, Witness]:
+    catalogue = load_catalogue(stage.misconceptions)
+    found = {}
+    for name in stage.names:
+        outcomes = [entry for entry in evidence.outcomes if entry.check.name == name]
+        recorded = evidence.of(name)
+        standing = standing_of(name, catalogue, outcomes, recorded)
+        found[name] = Witness(catalogue, standing, outcomes, recorded, assignment.forbidden)
+    return found
+
+
+def _stage(assignment: Assignment, stage: Stage, witnesses: Mapping[str, Witness]) -> StageResult:
+    verdicts: dict[_Place, Verdict] = {}
+    for criterion in stage.criteria:
+        for number, share in enumerate(criterion.shares):
+            verdicts[criterion.id, number] = witnesses[share.name].verdict(criterion, share)
+    _tell_once(stage, witnesses, verdicts)
+    _charge_unpaid(stage, witnesses, verdicts)
+    criteria = tuple(
+        _criterion(assignment, stage, criterion, witnesses, verdicts)
+        for criterion in stage.criteria
+    )
+    return StageResult(
+        id=stage.id,
+        title=stage.title,
+        score=round(sum(criterion.score for criterion in criteria), 4),
+        max_score=float(stage.points),
+        criteria=criteria,
+    )
+
+
+def _places(stage: Stage, name: str) -> list[tuple[_Place, Criterion, Share]]:
+    """The shares of one name in the rubric's order."""
+    return [
+        ((criterion.id, number), criterion, share)
+        for criterion in stage.criteria
+        for number, share in enumerate(criterion.shares)
+        if share.name == name
+    ]
+
+
+def _tell_once(
+    stage: Stage, witnesses: Mapping[str, Witness], verdicts: dict[_Place, Verdict]
+) -> None:
+    """A name that raised says so at one share, as `error`; the others are blocked by it."""
+    for name, witness in witnesses.items():
+        standing = witness.standing
+        if standing.kind != "unseen" or standing.mistake is not None:
+            continue
+        for place, _, _ in _places(stage, name):
+            if verdicts[place].status == "blocked":
+                verdicts[place] = replace(verdicts[place], status=standing.status)
+                break
+
+
+def _charge_unpaid(
+    stage: Stage, witnesses: Mapping[str, Witness], verdicts: dict[_Place, Verdict]
+) -> None:
+    """A mistake that no share of its criterion pays for costs the last step of its name.
+
+    The table shares a step's points over the names that show it best; a name without a share in
+    that criterion may still be the only one that is wrong.
+    """
+    for name, witness in witnesses.items():
+        if witness.standing.kind != "explained":
+            continue
+        chain = witness.catalogue.chains[name]
+        for mistake in witness.standing.mistakes:
+            paid = any(
+                verdict.status != "passed" and place[0] == mistake.criterion
+                for place, verdict in verdicts.items()
+            )
+            mine = [
+                place
+                for place, criterion, share in _places(stage, name)
+                if criterion.id in chain.names and share.aspect is None
+            ]
+            if not paid and mine:
+                verdicts[mine[-1]] = Verdict(
+                    "failed", verdicts[mine[-1]].outcomes, mistakes=(mistake,)
+                )
+
+
+def _criterion(
+    assignment: Assignment,
+    stage: Stage,
+    criterion: Criterion,
+    witnesses: Mapping[str, Witness],
+    verdicts: Mapping[_Place, Verdict],
+) -> CriterionResult:
+    shares = []
+    lost: list[tuple[Share, Verdict, Standing]] = []
+    named: dict[str, None] = {}
+    for number, share in enumerate(criterion.shares):
+        verdict = verdicts[criterion.id, number]
+        shares.append(_share(assignment, share, verdict))
+        if verdict.status != "passed":
+            lost.append((share, verdict, witnesses[share.name].standing))
+            named.update(dict.fromkeys(mistake.id for mistake in verdict.mistakes))
+    status: Status = worst(tuple(share.status for share in shares))
+    return CriterionResult(
+        id=criterion.id,
+        title=criterion.title,
+        score=round(sum(share.score for share in shares), 4),
+        max_score=float(criterion.points),
+        status=status,
+        message=criterion_message(assignment, stage, criterion, lost, witnesses),
+        misconceptions=tuple(named),
+        shares=tuple(shares),
+    )
+
+
+def _share(assignment: Assignment, share: Share, verdict: Verdict) -> ShareResult:
+    earned = 0.0
+    if verdict.status == "passed":
+        earned = float(share.points)
+    elif verdict.status == "blocked":
+        earned = round(share.points * assignment.blocked_earns, 4)
+    return ShareResult(
+        name=share.name,
+        score=earned,
+        max_score=float(share.points),
+        status=verdict.status,
+        checks=tuple(
+            CheckOutcome(outcome.check_id, outcome.status) for outcome in verdict.outcomes
+        ),
+        aspect=share.aspect,
+    )
+
+
+def _details(standings: Mapping[str, Standing], evidence: Evidence) -> dict[str, Any]:
+    """For a teacher: how each name stands, and what each failing check saw."""
+    return {
+        "standings": {
+            name: {
+                "kind": standing.kind,
+                "misconceptions": [mistake.id for mistake in standing.mistakes],
+                "alternatives": [
+                    [mistake.id for mistake in setting]
+                    for setting in standing.explanation.alternatives
+                ],
+            }
+            for name, standing in standings.items()
+        },
+        "failures": [
+            {
+                "check": outcome.check_id,
+                "status": outcome.status,
+                "found": outcome.found,
+                "expected": outcome.expected,
+                "numbers": outcome.numbers,
+                "text": outcome.text,
+            }
+            for outcome in evidence.outcomes
+            if outcome.status != "passed"
+        ],
+    }

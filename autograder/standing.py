@@ -1,0 +1,118 @@
+"""How one name of a submission stands: right, explained, unexplained, null, unseen or absent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from autograder.catalogue import Catalogue, Misconception, NullProgram
+from autograder.checks.evidence import Outcome, Recorded
+from autograder.explain import Explanation, Observation, explain, null_program
+from autograder.result import Status, worst
+
+Kind = Literal["right", "explained", "unexplained", "null", "unseen", "absent"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of a name as a whole.
+
+    explained: `explanation` reproduces its outputs. unseen: it never gave an output to compare;
+    `status` and `text` say why, and `mistake` is the catalogue's entry that raises so.
+    """
+
+    name: str
+    kind: Kind
+    explanation: Explanation = field(default_factory=Explanation)
+    null: NullProgram | None = None
+    status: Status = "passed"
+    text: str = ""
+    mistake: Misconception | None = None
+
+    @property
+    def mistakes(self) -> tuple[Misconception, ...]:
+        """The misconceptions that this name shows."""
+        if self.mistake is not None:
+            return (self.mistake,)
+        return self.explanation.misconceptions
+
+
+def is_base(outcome: Outcome) -> bool:
+    """Whether a check compares with the reference as such, not in a special setting."""
+    return outcome.check.kind == "values" and not outcome.check.criteria
+
+
+def standing_of(
+    name: str,
+    catalogue: Catalogue,
+    outcomes: Sequence[Outcome],
+    recorded: Sequence[Recorded],
+) -> Standing:
+    """How a name stands, from the outcomes of its checks and the comparisons they made."""
+    if any(outcome.status == "missing" for outcome in outcomes):
+        absent = next(outcome for outcome in outcomes if outcome.status == "missing")
+        return Standing(name, "absent", status="missing", text=absent.text)
+    base = [outcome for outcome in outcomes if is_base(outcome)]
+    if all(outcome.status == "passed" for outcome in base):
+        seen = [entry.observation for entry in recorded if not entry.check.criteria]
+        null = null_program(name, catalogue, seen) if seen else None
+        return Standing(name, "right") if null is None else _null(name, null)
+    observations = [entry.observation for entry in recorded if not entry.check.criteria]
+    given = [entry for entry in observations if entry.value is not None]
+    if not given:
+        return _unseen(name, catalogue, base, observations)
+    found = explain(name, catalogue, observations) or explain(name, catalogue, given)
+    if found is not None and found.null is not None:
+        return _null(name, found.null)
+    if found is not None:
+        return Standing(name, "explained", found)
+    if any(o.check.kind == "dependence" and o.status == "failed" for o in outcomes):
+        return Standing(
+            name,
+            "null",
+            status="failed",
+            text="The result does not depend on the scores between tokens: this is no attention.",
+        )
+    return Standing(name, "unexplained", status="failed")
+
+
+def _null(name: str, null: NullProgram) -> Standing:
+    return Standing(name, "null", null=null, status="failed", text=null.message)
+
+
+def _unseen(
+    name: str,
+    catalogue: Catalogue,
+    base: Sequence[Outcome],
+    observations: Sequence[Observation],
+) -> Standing:
+    """Nothing came back: what was raised, or how the process ended."""
+    failing = [outcome for outcome in base if outcome.status != "passed"]
+    status = worst(tuple(outcome.status for outcome in failing))
+    first = next(outcome for outcome in failing if outcome.status == status)
+    text = first.text or f"expected {first.expected}; found {first.found}"
+    exceptions = [entry.exception for entry in observations]
+    recognised = None
+    if exceptions:
+        recognised = next(
+            (
+                entry
+                for entry in catalogue.of(name)
+                if all(entry.recognises(exception) for exception in exceptions)
+                and _raises_everywhere(name, catalogue, entry, observations)
+            ),
+            None,
+        )
+    return Standing(name, "unseen", status=status, text=text, mistake=recognised)
+
+
+def _raises_everywhere(
+    name: str, catalogue: Catalogue, entry: Misconception, observations: Sequence[Observation]
+) -> bool:
+    """Whether code with this mistake would raise on every one of these inputs."""
+    if entry.replace is None:
+        return True
+    chain = catalogue.chains[name]
+    explanation = Explanation((entry,))
+    return all(explanation.expected(chain, seen.given) is None for seen in observations)

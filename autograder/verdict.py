@@ -1,0 +1,201 @@
+"""Whether one share is kept or lost, by the rules of scoring, and on what evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from autograder.assignment import Criterion, Forbidden, Share
+from autograder.catalogue import Catalogue, Misconception
+from autograder.checks.evidence import Outcome, Recorded
+from autograder.compare import same
+from autograder.result import Status, worst
+from autograder.standing import Standing, is_base
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One share: its status, what it was lost for, and every check that spoke on it."""
+
+    status: Status
+    outcomes: tuple[Outcome, ...]
+    mistakes: tuple[Misconception, ...] = ()
+    failing: Outcome | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Witness:
+    """Everything that is known of one name, for judging its shares."""
+
+    catalogue: Catalogue
+    standing: Standing
+    outcomes: Sequence[Outcome]
+    recorded: Sequence[Recorded]
+    forbidden: Sequence[Forbidden]
+
+    def verdict(self, criterion: Criterion, share: Share) -> Verdict:
+        """Whether the share is kept."""
+        spoke = self._spoke(criterion.id, share.aspect)
+        standing = self.standing
+        if standing.kind in ("absent", "null"):
+            return Verdict(standing.status, spoke, text=standing.text)
+        if standing.kind == "unseen":
+            return self._unseen(criterion.id, share.aspect, spoke)
+        charged = self._charged(criterion.id, share.aspect)
+        if charged:
+            return Verdict("failed", spoke, mistakes=charged)
+        library = self._library(criterion.id)
+        if library is not None and share.aspect is None:
+            return library
+        failing = [
+            outcome for outcome in spoke if outcome.status != "passed" and self._counts(outcome)
+        ]
+        if failing:
+            return self._lost(spoke, failing)
+        if standing.kind == "unexplained" and not self._has_evidence(criterion.id, spoke):
+            return Verdict(
+                "failed",
+                spoke,
+                failing=next((outcome for outcome in spoke if outcome.status != "passed"), None),
+            )
+        return Verdict("passed", spoke)
+
+    def _spoke(self, criterion: str, aspect: str | None) -> tuple[Outcome, ...]:
+        """The checks that give evidence on this share."""
+        chain = self.catalogue.chains.get(self.standing.name)
+        in_chain = chain is not None and criterion in chain.names and aspect is None
+        return tuple(
+            outcome
+            for outcome in self.outcomes
+            if (outcome.check.aspect == aspect and criterion in outcome.check.criteria)
+            or (in_chain and is_base(outcome))
+        )
+
+    def _charged(self, criterion: str, aspect: str | None) -> tuple[Misconception, ...]:
+        return tuple(
+            mistake
+            for mistake in self.standing.mistakes
+            if mistake.criterion == criterion and mistake.aspect == aspect
+        )
+
+    def _counts(self, outcome: Outcome) -> bool:
+        """Whether a check that did not pass costs the share."""
+        kind = self.standing.kind
+        if outcome.check.kind == "own":
+            return True
+        if outcome.check.kind == "property":
+            return kind != "explained"
+        if outcome.check.kind != "values":
+            return False
+        if is_base(outcome):
+            return False  # what the standing says of it decides
+        records = [entry for entry in self.recorded if entry.check_id == outcome.check_id]
+        if kind == "explained":
+            return not all(self._as_explained(entry) for entry in records) or not records
+        if kind == "unexplained":
+            return not records or any(entry.shape != entry.expected_shape for entry in records)
+        return True
+
+    def _as_explained(self, entry: Recorded) -> bool:
+        """Whether the known mistakes alone account for what a special setting showed."""
+        chain = self.catalogue.chains[self.standing.name]
+        expected = self.standing.explanation.expected(chain, entry.observation.given)
+        value = entry.observation.value
+        if value is None:
+            return expected is None
+        return expected is not None and same(value, expected)
+
+    def _has_evidence(self, criterion: str, spoke: Sequence[Outcome]) -> bool:
+        """For unexplained outputs: whether a step was shown to be right by a property.
+
+        Where no property failed, nothing tells which step is wrong, and no step has evidence.
+        """
+        chain = self.catalogue.chains.get(self.standing.name)
+        if chain is None or criterion not in chain.names:
+            return self._is_steady()
+        shown = [outcome for outcome in spoke if outcome.check.kind == "property"]
+        localised = any(
+            outcome.check.kind == "property" and outcome.status != "passed"
+            for outcome in self.outcomes
+        )
+        return localised and bool(shown)
+
+    def _is_steady(self) -> bool:
+        """Whether the same call gives the same result twice."""
+        return not any(
+            outcome.misconception == "weights-made-anew" and outcome.status != "passed"
+            for outcome in self.outcomes
+        )
+
+    def _lost(self, spoke: tuple[Outcome, ...], failing: Sequence[Outcome]) -> Verdict:
+        status = worst(tuple(outcome.status for outcome in failing))
+        named = tuple(
+            dict.fromkeys(
+                self.catalogue.named(outcome.misconception)
+                for outcome in failing
+                if outcome.misconception is not None
+            )
+        )
+        first = next(outcome for outcome in failing if outcome.status == status)
+        if not named and status == "error":
+            named = self._recognised(first)
+        return Verdict(status, spoke, mistakes=named, failing=first)
+
+    def _recognised(self, outcome: Outcome) -> tuple[Misconception, ...]:
+        """The misconception of this criterion whose exception it is."""
+        exceptions = [
+            entry.observation.exception
+            for entry in self.recorded
+            if entry.check_id == outcome.check_id
+        ]
+        for entry in self.catalogue.of(self.standing.name):
+            if entry.criterion in outcome.check.criteria and any(
+                entry.recognises(exception) for exception in exceptions
+            ):
+                return (entry,)
+        return ()
+
+    def _library(self, criterion: str) -> Verdict | None:
+        """The share is lost to a library's operator that did this step's work."""
+        name = self.standing.name
+        for rule in self.forbidden:
+            if criterion not in rule.steps or (rule.within and name not in rule.within):
+                continue
+            for entry in self.recorded:
+                for operator in entry.operators:
+                    if any(fnmatchcase(bare(operator), pattern) for pattern in rule.operators):
+                        return Verdict(
+                            "failed",
+                            self._spoke(criterion, None),
+                            text=(
+                                f"A library function does this step's work (the operator "
+                                f"`{bare(operator)}` was run). The task is to write it yourself."
+                            ),
+                        )
+        return None
+
+    def _unseen(self, criterion: str, aspect: str | None, spoke: tuple[Outcome, ...]) -> Verdict:
+        """Nothing came back from the name; state and refusals may have been seen all the same."""
+        standing = self.standing
+        charged = self._charged(criterion, aspect)
+        if charged:
+            return Verdict(standing.status, spoke, mistakes=charged, text=standing.text)
+        own = [outcome for outcome in spoke if outcome.check.kind == "own"]
+        if criterion == "state" or aspect is not None:
+            failing = [outcome for outcome in own if outcome.status == "failed"]
+            if failing and criterion == "state":
+                return self._lost(spoke, failing)
+            if any(outcome.status == "passed" for outcome in own) and not failing:
+                return Verdict("passed", spoke)
+        status: Status = "blocked"
+        if standing.status in ("timeout", "killed"):
+            status = standing.status
+        return Verdict(status, spoke, text=standing.text)
+
+
+def bare(operator: str) -> str:
+    """An operator's name without name space and overload: `aten._softmax.default`, `_softmax`."""
+    parts = operator.replace("::", ".").split(".")
+    return parts[1] if len(parts) > 1 else parts[0]
