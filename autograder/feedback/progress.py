@@ -1,0 +1,73 @@
+"""How far a run is: a bar with an estimate on a terminal, plain lines in a pipe."""
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from autograder.feedback.plain import one_line
+from autograder.feedback.words import points, status_of
+from autograder.result import Result
+
+
+class RunProgress:
+    """Shows a run's progress on a console; a context manager, so that the bar goes away."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = Progress(
+            TextColumn("grading"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task = self._bar.add_task("grading", total=None)
+        self._total = 0
+        self._done = 0
+
+    def __enter__(self) -> "RunProgress":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._bar.stop()
+
+    def begin(self, total: int) -> None:
+        """A run over so many entries begins."""
+        self._total = total
+        self._bar.update(self._task, total=total)
+
+    def done(self, result: Result, *, again: bool) -> None:
+        """One entry is done; `again`: a stored result was still right."""
+        self._done += 1
+        self._bar.update(self._task, completed=self._done)
+        if not self._console.is_terminal:
+            status = status_of(result)
+            told = "" if status == "graded" else f" ({status})"
+            self._console.print(
+                Text(
+                    f"[{self._done}/{self._total}] {one_line(result.submission)}:"
+                    f" {points(result.score)} of {points(result.max_score)}{told}"
+                    + " (unchanged)"
+                    * again
+                ),
+                soft_wrap=True,
+            )

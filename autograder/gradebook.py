@@ -1,0 +1,324 @@
+"""The truth about a class: SQLite, in which every run and every result is kept.
+
+One process writes at a time, which a lock on the folder sees to. Each result is committed as
+soon as it is known, so a run that is killed loses nothing; the next one goes on from there.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Literal
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from autograder.errors import SurroundingsLack, WrongUse
+from autograder.grading_key import GradingKey
+from autograder.result import Result, decode_result, encode_result
+
+FILE_NAME = "gradebook.sqlite"
+LOCK_NAME = ".lock"
+VERSION = 1  # of the tables
+
+Outcome = Literal["running", "finished", "interrupted", "failed"]
+
+TABLES = """
+create table runs (
+    id integer primary key,
+    started text not null,
+    finished text,
+    outcome text not null,
+    assignment text not null,   -- where its assignment.toml lies
+    stages text not null,       -- ids with commas between; empty for all
+    key text not null,          -- digest of the grading key
+    key_parts text not null,    -- the grading key itself, JSON
+    isolation text not null     -- empty where nothing had to be graded
+);
+create table results (
+    id integer primary key,
+    run integer not null references runs,  -- that graded it
+    student text not null,
+    digest text not null,
+    notes text not null,        -- of the reading: the digest does not cover what was ignored
+    key text not null,          -- empty where the result is not to be used again
+    stages text not null,
+    result blob not null,       -- the bytes of result.json
+    details blob not null,      -- for the teacher
+    cpu_seconds real not null,
+    wall_seconds real not null,
+    isolation text not null
+);
+create index results_by_work on results (student, digest, key);
+create table entries (
+    run integer not null references runs,
+    student text not null,
+    result integer not null references results,
+    primary key (run, student)
+) without rowid;
+"""
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One run over a class."""
+
+    id: int
+    started: str
+    finished: str | None
+    outcome: Outcome
+    assignment: str
+    stages: tuple[str, ...]
+    key: str
+    isolation: str
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A result as it is stored, with what a result.json must not hold."""
+
+    result: Result
+    notes: tuple[str, ...] = ()
+    details: bytes = b""
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    isolation: str = ""
+
+
+class Gradebook:
+    """The gradebook of an output folder, locked while it is open."""
+
+    def __init__(self, folder: Path, *, create: bool = False) -> None:
+        """Open the gradebook of `folder`; `create` makes folder and gradebook where missing."""
+        self.folder = folder
+        self.file = folder / FILE_NAME
+        if not create and not self.file.is_file():
+            raise WrongUse(f"{folder}: no {FILE_NAME} in it; name a folder that grade has written")
+        self._lock = _locked(folder)
+        try:
+            self._database = self._connect()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> "Gradebook":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the database and give the folder free."""
+        try:
+            self._database.close()
+        finally:
+            self._lock.release()
+
+    def begin(self, assignment: Path, key: GradingKey, stages: tuple[str, ...]) -> Run:
+        """Begin a run, or go on with the last one where that was broken off half-way."""
+        last = self.last_run()
+        with self._writing():
+            self._database.execute(
+                "update runs set outcome = 'interrupted' where outcome = 'running'"
+            )
+            if (
+                last is not None
+                and last.outcome in ("running", "interrupted")
+                and (last.key, last.stages) == (key.digest, stages)
+            ):
+                self._database.execute(
+                    "update runs set outcome = 'running' where id = ?", (last.id,)
+                )
+                return self.run(last.id)
+            cursor = self._database.execute(
+                "insert into runs (started, outcome, assignment, stages, key, key_parts, isolation)"
+                " values (?, 'running', ?, ?, ?, ?, '')",
+                (
+                    _now(),
+                    str(assignment),
+                    ",".join(stages),
+                    key.digest,
+                    msgspec.json.encode(key).decode(),
+                ),
+            )
+            return self.run(int(cursor.lastrowid or 0))
+
+    def isolated(self, run: Run, isolation: str) -> None:
+        """Remember the level of isolation under which a run grades."""
+        with self._writing():
+            self._database.execute(
+                "update runs set isolation = ? where id = ?", (isolation, run.id)
+            )
+
+    def finish(self, run: Run, outcome: Outcome) -> None:
+        """Close a run."""
+        with self._writing():
+            self._database.execute(
+                "update runs set outcome = ?, finished = ? where id = ?", (outcome, _now(), run.id)
+            )
+
+    def find(
+        self, run: Run, student: str, digest: str, notes: tuple[str, ...], *, fresh: bool
+    ) -> int | None:
+        """The number of a stored result that is still right; `fresh`: of this very run only."""
+        row = self._database.execute(
+            "select max(id) from results where student = ? and digest = ? and notes = ?"
+            " and key = ? and stages = ? and (run = ? or not ?)",
+            (student, digest, _lines(notes), run.key, ",".join(run.stages), run.id, fresh),
+        ).fetchone()
+        return None if row[0] is None else int(row[0])
+
+    def keep(self, run: Run, number: int) -> Record:
+        """Let a stored result stand in this run too."""
+        with self._writing():
+            self._database.execute(
+                "insert or replace into entries (run, student, result)"
+                " select ?, student, id from results where id = ?",
+                (run.id, number),
+            )
+        return self._record(number)
+
+    def add(self, run: Run, record: Record, *, reusable: bool) -> None:
+        """Store a new result; one that is not `reusable` is tried again by the next run."""
+        result = record.result
+        with self._writing():
+            cursor = self._database.execute(
+                "insert into results (run, student, digest, notes, key, stages, result, details,"
+                " cpu_seconds, wall_seconds, isolation) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    run.id,
+                    result.submission,
+                    result.digest,
+                    _lines(record.notes),
+                    run.key if reusable else "",
+                    ",".join(run.stages),
+                    encode_result(result),
+                    record.details,
+                    record.cpu_seconds,
+                    record.wall_seconds,
+                    record.isolation,
+                ),
+            )
+            self._database.execute(
+                "insert or replace into entries (run, student, result) values (?, ?, ?)",
+                (run.id, result.submission, cursor.lastrowid),
+            )
+
+    def prune(self, run: Run, students: set[str]) -> None:
+        """Take out of a continued run whoever is no longer in the class."""
+        known = {
+            row[0]
+            for row in self._database.execute(
+                "select student from entries where run = ?", (run.id,)
+            )
+        }
+        with self._writing():
+            self._database.executemany(
+                "delete from entries where run = ? and student = ?",
+                [(run.id, student) for student in sorted(known - students)],
+            )
+
+    def last_run(self) -> Run | None:
+        """The newest run; None in a new gradebook."""
+        row = self._database.execute("select max(id) from runs").fetchone()
+        return None if row[0] is None else self.run(row[0])
+
+    def run(self, number: int) -> Run:
+        """A run by its number; `WrongUse` where there is none."""
+        row = self._database.execute(
+            "select id, started, finished, outcome, assignment, stages, key, isolation"
+            " from runs where id = ?",
+            (number,),
+        ).fetchone()
+        if row is None:
+            raise WrongUse(f"{self.file}: no run has the number {number}")
+        stages = tuple(filter(None, row[5].split(",")))
+        return Run(row[0], row[1], row[2], row[3], row[4], stages, row[6], row[7])
+
+    def records(self, run: Run) -> tuple[Record, ...]:
+        """Every student's result in a run, by name."""
+        numbers = self._database.execute(
+            "select result from entries where run = ? order by student", (run.id,)
+        ).fetchall()
+        return tuple(self._record(number) for (number,) in numbers)
+
+    def _record(self, number: int) -> Record:
+        row = self._database.execute(
+            "select result, notes, details, cpu_seconds, wall_seconds, isolation"
+            " from results where id = ?",
+            (number,),
+        ).fetchone()
+        notes = tuple(filter(None, row[1].split("\n")))
+        return Record(decode_result(row[0]), notes, *row[2:])
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            database = sqlite3.connect(self.file, isolation_level=None, timeout=10)
+            version = database.execute("pragma user_version").fetchone()[0]
+            database.execute("pragma journal_mode = wal")
+            database.execute("pragma synchronous = normal")
+            database.execute("pragma foreign_keys = on")
+            if version == 0:
+                database.executescript(f"begin; {TABLES} pragma user_version = {VERSION}; commit;")
+        except sqlite3.OperationalError as error:
+            raise self._lack(error) from None
+        except sqlite3.DatabaseError as error:
+            raise WrongUse(f"{self.file}: not a gradebook ({error})") from None
+        if version not in (0, VERSION):
+            raise WrongUse(f"{self.file}: tables of version {version}; this kit knows {VERSION}")
+        return database
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction; what the disk refuses is the surroundings' fault."""
+        try:
+            self._database.execute("begin immediate")
+            yield
+            self._database.execute("commit")
+        except sqlite3.OperationalError as error:
+            self._roll_back()
+            raise self._lack(error) from None
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _roll_back(self) -> None:
+        if self._database.in_transaction:
+            self._database.execute("rollback")
+
+    def _lack(self, error: sqlite3.OperationalError) -> SurroundingsLack:
+        return SurroundingsLack(
+            f"{self.file}: cannot be written ({error}); what was graded is kept:"
+            " make room or name another folder, and run again"
+        )
+
+
+def _locked(folder: Path) -> FileLock:
+    lock = FileLock(folder / LOCK_NAME)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise SurroundingsLack(
+            f"{folder}: in use by another run; wait for it, or name another folder"
+        ) from None
+    except FileExistsError:
+        raise WrongUse(f"{folder}: a file, not a folder; name a folder for the results") from None
+    except OSError as error:
+        raise SurroundingsLack(
+            f"{folder}: cannot be written ({error.strerror or error}); name another folder"
+        ) from None
+    return lock
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _lines(notes: tuple[str, ...]) -> str:
+    return "\n".join(notes)

@@ -1,0 +1,297 @@
+"""A class: who is in it, what has to be graded, and what is done with the results."""
+
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from autograder.assignment import Assignment, Stage, load_assignment
+from autograder.errors import AutograderError, KitFault, SurroundingsLack, WrongUse
+from autograder.exchange import Graded
+from autograder.executor import Executor
+from autograder.feedback.files import write_class, write_student
+from autograder.gradebook import Gradebook, Outcome, Record, Run
+from autograder.grading_key import GradingKey
+from autograder.intake import shown
+from autograder.result import SCHEMA, Result
+from autograder.submission import Submission, Unreadable, name_of, read_submission
+
+WEAK_ISOLATION = "process"
+# Beside the submissions teachers keep files of their own, which are nobody's work.
+NO_ENTRY = re.compile(
+    r"(\..*|__MACOSX|(README|LICENSE)(\..*)?|.*\.(csv|toml|ya?ml))", re.IGNORECASE
+)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One student's entry of a class folder."""
+
+    name: str
+    path: Path
+
+
+class Progress(Protocol):
+    """Who wants to know how far a run is."""
+
+    def begin(self, total: int) -> None:
+        """A run over so many entries begins."""
+
+    def done(self, result: Result, *, again: bool) -> None:
+        """One entry is done; `again`: a stored result was still right."""
+
+
+Starter = Callable[[], Executor]
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What a class is graded by, apart from where and with what."""
+
+    assignment: Assignment
+    key: GradingKey
+    stages: tuple[str, ...] = ()  # empty for all
+    fresh: bool = False
+    isolation: str | None = None  # as asked for by name
+
+    @property
+    def graded_stages(self) -> tuple[Stage, ...]:
+        """The stages that count in this run."""
+        return stages_of(self.assignment, self.stages)
+
+
+def entries_of(folder: Path, out: Path) -> tuple[Entry, ...]:
+    """The entries of a class folder by name, the results apart where they lie in it.
+
+    `WrongUse` where two entries share a name.
+    """
+    if not folder.is_dir():
+        raise WrongUse(f"no such folder: {folder}")
+    if out.resolve() == folder.resolve():
+        raise WrongUse(f"{out}: the results need a folder of their own")
+    found: dict[str, Entry] = {}
+    for path in sorted(folder.iterdir()):
+        if NO_ENTRY.fullmatch(path.name) or path.resolve() == out.resolve():
+            continue
+        entry = Entry(name_of(path), path)
+        other = found.setdefault(entry.name.casefold(), entry)
+        if other is not entry:
+            raise WrongUse(
+                f"{folder}: {other.path.name} and {path.name} are both entries of {entry.name};"
+                " keep one of them"
+            )
+    if not found:
+        raise WrongUse(f"{folder}: no submissions in it; one file, folder or zip a student")
+    return tuple(sorted(found.values(), key=lambda entry: entry.name))
+
+
+def stages_of(assignment: Assignment, chosen: tuple[str, ...]) -> tuple[Stage, ...]:
+    """The chosen stages in the assignment's order; all of them where none is chosen."""
+    asked = {assignment.stage(each).id for each in chosen}  # WrongUse for an unknown one
+    return tuple(stage for stage in assignment.stages if not asked or stage.id in asked)
+
+
+def grade_class(
+    entries: tuple[Entry, ...],
+    out: Path,
+    job: Job,
+    start: Starter,
+    progress: Progress,
+) -> tuple[Result, ...]:
+    """Grade a class into `out` and return every result by name.
+
+    Stored results that are still right are used again. `start` is called when the first
+    submission needs grading. A result without a score is one that the kit failed on: see
+    `ungraded`. Raises `KeyboardInterrupt` with everything finished kept.
+    """
+    with Gradebook(out, create=True) as book:
+        run = book.begin(job.assignment.folder, job.key, job.stages)
+        book.prune(run, {entry.name for entry in entries})
+        progress.begin(len(entries))
+        with _closing(book, run, job):
+            _Grading(book, run, job, start, progress).go_through(entries)
+        return tuple(record.result for record in book.records(run))
+
+
+def ungraded(results: tuple[Result, ...]) -> KitFault | None:
+    """The fault to end with where the kit failed on some submissions; None where on none."""
+    names = [result.submission for result in results if result.score is None]
+    if not names:
+        return None
+    told = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+    return KitFault(
+        f"the kit failed on {len(names)} of {len(results)} submissions ({told});"
+        " they have no score: run again to try them once more"
+    )
+
+
+def report_class(out: Path) -> tuple[tuple[Result, ...], tuple[Stage, ...]]:
+    """Write the files of the last run again, from the gradebook alone."""
+    with Gradebook(out) as book:
+        run = book.last_run()
+        if run is None:
+            raise WrongUse(f"{out}: nothing was graded into it yet")
+        assignment = _assignment_of(run)
+        results = tuple(record.result for record in book.records(run))
+        stages = stages_of(assignment, run.stages)
+        for result in results:
+            write_student(out, result, assignment)
+        write_class(out, results, stages, assignment)
+    return results, stages
+
+
+class _Grading:
+    """One pass over the entries: reads, looks up, hands out, records."""
+
+    def __init__(
+        self, book: Gradebook, run: Run, job: Job, start: Starter, progress: Progress
+    ) -> None:
+        self._book = book
+        self._run = run
+        self._job = job
+        self._start = start
+        self._progress = progress
+        self._executor: Executor | None = None
+        self._pending: dict[Future[Graded], Submission] = {}
+
+    def go_through(self, entries: tuple[Entry, ...]) -> None:
+        """Everything that is left to do, and the executor closed whatever happens."""
+        try:
+            for entry in entries:
+                self._take(entry)
+            while self._pending:
+                self._collect()
+        except (KeyboardInterrupt, AutograderError):
+            # What is graded and not yet recorded is kept too, as far as that can be written.
+            while any(future.done() for future in self._pending):
+                with suppress(AutograderError):
+                    self._collect()
+            raise
+        finally:
+            if self._executor is not None:
+                self._executor.close()
+
+    def _take(self, entry: Entry) -> None:
+        assignment = self._job.assignment
+        try:
+            if entry.path.is_symlink():
+                raise Unreadable(f"{shown(entry.path.name)}: a link; hand in the work itself")
+            submission = read_submission(entry.path, assignment.limits, entry.name)
+        except Unreadable as error:
+            result = self._without_grading(entry.name, "", 0.0, str(error), ())
+            self._record(Record(msgspec.structs.replace(result, status="error")), reusable=False)
+            return
+        stored = self._book.find(
+            self._run, entry.name, submission.digest, submission.notes, fresh=self._job.fresh
+        )
+        if stored is not None:
+            self._tell(self._book.keep(self._run, stored).result, again=True)
+            return
+        executor = self._started()
+        self._pending[executor.submit(submission, self._job.stages or None)] = submission
+        # A few wait in line, so that no worker does; more would only fill the memory.
+        while len(self._pending) > 2 * executor.width:
+            self._collect()
+
+    def _started(self) -> Executor:
+        if self._executor is None:
+            self._executor = self._start()
+            isolation = self._executor.isolation
+            if isolation == WEAK_ISOLATION and self._job.isolation is None:
+                raise SurroundingsLack(
+                    "this machine offers no isolation but a separate process, which student code"
+                    " can get out of; see autograder doctor, or take it with --isolation process"
+                )
+            self._book.isolated(self._run, isolation)
+        return self._executor
+
+    def _collect(self) -> None:
+        """Record what has been graded; where nothing has, wait for one."""
+        done, _ = wait(self._pending, return_when=FIRST_COMPLETED)
+        for future in done:
+            self._finish(self._pending.pop(future), future)
+
+    def _finish(self, submission: Submission, future: Future[Graded]) -> None:
+        try:
+            graded = future.result()
+        except (SurroundingsLack, WrongUse):
+            raise  # of everybody, not of this submission
+        except KitFault as error:
+            self._fail(submission, str(error))
+        except Exception as error:  # a fault of the kit as well: it costs nobody else a result
+            self._fail(submission, f"{type(error).__name__}: {error}")
+        else:
+            record = Record(
+                graded.result,
+                submission.notes,
+                graded.details,
+                graded.cpu_seconds,
+                graded.wall_seconds,
+                graded.isolation,
+            )
+            self._record(record, reusable=True)
+
+    def _fail(self, submission: Submission, reason: str) -> None:
+        message = f"{submission.name}: the kit failed, which is no fault of the work ({reason})"
+        result = self._without_grading(
+            submission.name, submission.digest, None, message, submission.notes
+        )
+        self._record(Record(result, submission.notes), reusable=False)
+
+    def _record(self, record: Record, *, reusable: bool) -> None:
+        self._book.add(self._run, record, reusable=reusable)
+        self._tell(record.result, again=False)
+
+    def _tell(self, result: Result, *, again: bool) -> None:
+        write_student(self._book.folder, result, self._job.assignment)
+        self._progress.done(result, again=again)
+
+    def _without_grading(
+        self, name: str, digest: str, score: float | None, message: str, notes: tuple[str, ...]
+    ) -> Result:
+        return Result(
+            schema=SCHEMA,
+            submission=name,
+            digest=digest,
+            assignment=self._job.assignment.id,
+            score=score,
+            max_score=float(sum(stage.points for stage in self._job.graded_stages)),
+            stages=(),
+            notes=notes,
+            message=message,
+        )
+
+
+@contextmanager
+def _closing(book: Gradebook, run: Run, job: Job) -> Iterator[None]:
+    """However a run ends, its outcome is recorded and the class's files say what is known."""
+    outcome: Outcome = "failed"
+    try:
+        yield
+        results = tuple(record.result for record in book.records(run))
+        outcome = "failed" if ungraded(results) else "finished"
+    except KeyboardInterrupt:
+        outcome = "interrupted"
+        raise
+    except SurroundingsLack:
+        outcome = "running"  # broken off, to be gone on with; perhaps nothing can be written now
+        raise
+    finally:
+        if outcome != "running":
+            book.finish(run, outcome)
+            _write_class(book, run, job)
+
+
+def _write_class(book: Gradebook, run: Run, job: Job) -> None:
+    results = tuple(record.result for record in book.records(run))
+    write_class(book.folder, results, job.graded_stages, job.assignment)
+
+
+def _assignment_of(run: Run) -> Assignment:
+    """The assignment that a run graded; where it has moved, the one found from here."""
+    try:
+        return load_assignment(Path(run.assignment))
+    except WrongUse:
+        return load_assignment()

@@ -1,0 +1,149 @@
+"""The pages tell what the result says, and students' text stays text."""
+
+import re
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+
+from autograder.assignment import Assignment, load_assignment
+from autograder.feedback.pages import class_page, student_page
+from autograder.result import (
+    CheckOutcome,
+    CriterionResult,
+    Result,
+    ShareResult,
+    StageResult,
+    Status,
+)
+
+HOSTILE = "<script>alert(1)</script>&\x1b[31m"
+
+
+class Reader(HTMLParser):
+    """The tags of a page, in order, and its text."""
+
+    VOID = frozenset(("meta", "br", "link", "img"))
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def assignment() -> Assignment:
+    return load_assignment()
+
+
+def result(
+    status: Status = "failed", message: str = "", name: str = "ada", notes: tuple[str, ...] = ()
+) -> Result:
+    score = 5.0 if status == "passed" else 0.0
+    shares = (
+        ShareResult("CausalAttention", score, 5.0, status, (CheckOutcome("hidden_check", status),)),
+        ShareResult("causal_mask", 2.0, 2.0, "passed", (), "an aspect"),
+    )
+    criterion = CriterionResult(
+        "masking", "No token looks ahead", score + 2, 7.0, status, message, ("no-mask",), shares
+    )
+    stage = StageResult("causal", "Causal attention", score + 2, 7.0, (criterion,))
+    return Result(1, name, "d", "attention", score + 2, 7.0, (stage,), notes)
+
+
+class TestStudentPage:
+    def test_it_is_well_formed(self, assignment: Assignment) -> None:
+        reader = Reader(student_page(result(message="a\n\nb", notes=("n",)), assignment))
+        assert reader.open == []
+        assert "html" in reader.tags
+
+    def test_it_tells_points_and_the_reason(self, assignment: Assignment) -> None:
+        text = Reader(student_page(result(message="Mask it."), assignment)).text
+        for told in ("2 of 7 points", "No token looks ahead", "wrong", "Mask it."):
+            assert told in text
+
+    def test_it_tells_which_names_kept_what(self, assignment: Assignment) -> None:
+        text = Reader(student_page(result(), assignment)).text
+        assert "CausalAttention 0 of 5 · causal_mask (an aspect) 2 of 2" in text
+
+    def test_it_tells_where_to_read(self, assignment: Assignment) -> None:
+        text = Reader(student_page(result(), assignment)).text
+        assert "Read again: 3_causal.md, section" in text
+
+    def test_it_does_not_tell_it_twice(self, assignment: Assignment) -> None:
+        message = "Read 3_causal.md, section “The mask”."
+        assert "Read again" not in student_page(result(message=message), assignment)
+
+    def test_what_was_kept_needs_no_words(self, assignment: Assignment) -> None:
+        text = Reader(student_page(result("passed"), assignment)).text
+        assert "Read again" not in text
+        assert "wrong" not in text
+
+    def test_paragraphs_and_code_are_set_as_such(self, assignment: Assignment) -> None:
+        page = student_page(result(message="Use `a < b`.\n\nThen go on."), assignment)
+        assert "<p>Use <code>a &lt; b</code>.</p>\n<p>Then go on.</p>" in page
+
+    def test_an_unpaired_backtick_is_just_a_character(self, assignment: Assignment) -> None:
+        assert "<p>it`s</p>" in student_page(result(message="it`s"), assignment)
+
+    def test_hidden_checks_are_not_told(self, assignment: Assignment) -> None:
+        assert "hidden_check" not in student_page(result(), assignment)
+
+    def test_the_reason_stays_away_where_the_policy_says_so(self, assignment: Assignment) -> None:
+        feedback = msgspec.structs.replace(assignment.feedback, explanations="never")
+        strict = msgspec.structs.replace(assignment, feedback=feedback)
+        assert "Mask it." not in student_page(result(message="Mask it."), strict)
+
+    def test_hostile_text_stays_text(self, assignment: Assignment) -> None:
+        page = student_page(result(message=f"`{HOSTILE}` {HOSTILE}", name=HOSTILE), assignment)
+        reader = Reader(page)
+        assert "script" not in reader.tags
+        assert "\x1b" not in page
+        assert reader.text.count("<script>alert(1)</script>&") == 4  # title, head, twice in prose
+
+    def test_an_unreadable_submission_has_its_message(self, assignment: Assignment) -> None:
+        unreadable = Result(
+            1, "ada", "", "attention", 0.0, 100.0, (), (), "error", "ada.zip: damaged"
+        )
+        text = Reader(student_page(unreadable, assignment)).text
+        assert "0 of 100 points" in text
+        assert "ada.zip: damaged" in text
+
+
+class TestClassPage:
+    def page(self, assignment: Assignment, *results: Result) -> str:
+        return class_page(results, assignment.stages, assignment)
+
+    def test_it_is_well_formed(self, assignment: Assignment) -> None:
+        assert Reader(self.page(assignment, result(), result(name="bob"))).open == []
+
+    def test_it_has_a_line_a_student_with_a_link(self, assignment: Assignment) -> None:
+        page = self.page(assignment, result(name="Ada L."), result(name="50% #1?"))
+        assert re.findall('href="([^"]*)"', page) == [
+            "students/Ada%20L./feedback.html",
+            "students/50%25%20%231%3F/feedback.html",
+        ]
+
+    def test_it_tells_the_mean_of_who_has_a_score(self, assignment: Assignment) -> None:
+        open_score = msgspec.structs.replace(result(), score=None)
+        text = Reader(self.page(assignment, result(), result("passed"), open_score)).text
+        assert "3 submissions, mean 4.5 of 100 points" in text
+        assert "ungraded" in text
+
+    def test_hostile_names_stay_text(self, assignment: Assignment) -> None:
+        page = self.page(assignment, result(name=HOSTILE))
+        assert "script" not in Reader(page).tags
+        assert "\x1b" not in page

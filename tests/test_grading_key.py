@@ -1,0 +1,69 @@
+"""The grading key changes with whatever a result depends on."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autograder import grading_key as module
+from autograder.assignment import Assignment, load_assignment
+from autograder.grading_key import grading_key
+
+
+@pytest.fixture(scope="module")
+def assignment() -> Assignment:
+    return load_assignment()
+
+
+def test_the_same_surroundings_give_the_same_key(assignment: Assignment) -> None:
+    assert grading_key(assignment).digest == grading_key(assignment).digest
+
+
+def test_it_changes_with_the_secret(assignment: Assignment) -> None:
+    first, second = grading_key(assignment, b"one"), grading_key(assignment, b"two")
+    assert first.changed(second) == ("secret",)
+    assert first.digest != second.digest
+
+
+def test_it_does_not_hold_the_secret(assignment: Assignment) -> None:
+    assert b"hush" not in msgspec.json.encode(grading_key(assignment, b"hush"))
+
+
+def test_it_changes_with_the_limits(assignment: Assignment) -> None:
+    limits = msgspec.structs.replace(assignment.limits, call_seconds=99.0)
+    other = msgspec.structs.replace(assignment, limits=limits)
+    assert grading_key(assignment).changed(grading_key(other)) == ("limits",)
+
+
+def test_it_changes_with_a_solution(assignment: Assignment, tmp_path: Path) -> None:
+    shutil.copytree(assignment.solutions, tmp_path / "attention")
+    other = msgspec.structs.replace(assignment, solutions=tmp_path / "attention")
+    assert grading_key(assignment) == grading_key(other)
+    (tmp_path / "attention" / "causal.py").write_text("")
+    assert grading_key(assignment).changed(grading_key(other)) == ("solutions",)
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        ("checks/causal.py", ("checks",)),
+        ("misconceptions/causal.py", ("misconceptions",)),
+        ("scoring.py", ("kit",)),
+        ("sandbox/wire.py", ("kit",)),
+        ("feedback/pages.py", ()),
+        ("cli.py", ()),
+    ],
+)
+def test_it_changes_with_the_part_of_the_kit_that_changed(
+    assignment: Assignment,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    file: str,
+    changed: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(module, "PACKAGE", tmp_path)
+    before = grading_key(assignment)
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text("x = 1")
+    assert before.changed(grading_key(assignment)) == changed

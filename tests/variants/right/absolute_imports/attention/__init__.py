@@ -1,0 +1,1 @@
+from attention.multi_head import MultiHeadAttention

@@ -1,0 +1,63 @@
+"""Scores as a sum over a broadcast product."""
+import torch
+import torch.nn as nn
+
+from .causal import CausalAttention
+
+
+class MultiHeadAttentionWrapper(nn.Module):
+
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        self.sizes = (d_in, d_out, context_length, dropout, num_heads, qkv_bias)
+        self.heads = nn.ModuleList(
+            [CausalAttention(d_in, d_out, context_length, dropout, qkv_bias) for _ in range(num_heads)]
+        )
+
+    def forward(self, x):
+        return torch.cat([head(x) for head in self.heads], dim=-1)
+
+
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
+        super().__init__()
+        assert d_out % num_heads == 0, "d_out must be divisible by num_heads"
+        self.num_heads = num_heads
+        self.head_dim = d_out // num_heads
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.out_proj = nn.Linear(d_out, d_out)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), diagonal=1).bool())
+
+    def forward(self, x):
+        b, n, _ = x.shape
+        q = self.W_query(x).view(b, n, 1, self.num_heads, self.head_dim)
+        k = self.W_key(x).view(b, 1, n, self.num_heads, self.head_dim)
+        v = self.W_value(x).view(b, 1, n, self.num_heads, self.head_dim)
+        scores = (q * k).sum(dim=-1) / self.head_dim ** 0.5         # (b, query, key, H)
+        scores = scores.masked_fill(self.mask[:n, :n, None], -torch.inf)
+        weights = self.dropout(torch.softmax(scores, dim=2))
+        context = (weights.unsqueeze(-1) * v).sum(dim=2)            # (b, query, H, d_k)
+        return self.out_proj(context.reshape(b, n, -1))
+
+
+def merge_heads(wrapper):
+    d_in, d_out, context_length, dropout, num_heads, qkv_bias = wrapper.sizes
+    merged = MultiHeadAttention(
+        d_in, num_heads * d_out, context_length, dropout, num_heads, qkv_bias
+    )
+    with torch.no_grad():
+        for name in ("W_query", "W_key", "W_value"):
+            layers = [getattr(head, name) for head in wrapper.heads]
+            getattr(merged, name).weight.copy_(torch.cat([layer.weight for layer in layers]))
+            if qkv_bias:
+                getattr(merged, name).bias.copy_(torch.cat([layer.bias for layer in layers]))
+        merged.out_proj.weight.copy_(torch.eye(num_heads * d_out))
+        merged.out_proj.bias.zero_()
+    return merged
+
+
+def gpt2_attention():
+    return MultiHeadAttention(768, 768, 1024, 0.0, 12, True)

@@ -1,0 +1,24 @@
+"""Softmax as exp(score - logsumexp)."""
+import torch
+
+
+def attention_scores(query, inputs):
+    return inputs @ query
+
+
+def softmax(scores):
+    log_total = torch.logsumexp(scores, dim=-1, keepdim=True)
+    return torch.exp(scores - log_total)
+
+
+def attention_weights(inputs):
+    return softmax(inputs.matmul(inputs.transpose(0, 1)))
+
+
+def context_vector(query, inputs):
+    w = softmax(attention_scores(query, inputs))
+    return w @ inputs
+
+
+def context_vectors(inputs):
+    return attention_weights(inputs).matmul(inputs)

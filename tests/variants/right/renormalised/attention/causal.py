@@ -1,0 +1,40 @@
+"""Masks the weights after softmax and divides every row by its sum again."""
+import torch
+import torch.nn as nn
+
+
+def causal_mask(num_tokens):
+    return torch.triu(torch.ones(num_tokens, num_tokens), diagonal=1).bool()
+
+
+def renormalized_weights(scores):
+    attn_weights = torch.softmax(scores, dim=-1)
+    mask_simple = torch.tril(torch.ones(scores.shape[0], scores.shape[0]))
+    masked_simple = attn_weights * mask_simple
+    row_sums = masked_simple.sum(dim=-1, keepdim=True)
+    return masked_simple / row_sums
+
+
+def masked_weights(scores):
+    mask = torch.triu(torch.ones(scores.shape[0], scores.shape[0]), diagonal=1)
+    masked = scores.masked_fill(mask.bool(), -torch.inf)
+    return torch.softmax(masked, dim=-1)
+
+
+class CausalAttention(nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("simple_mask", torch.tril(torch.ones(context_length, context_length)))
+
+    def forward(self, x):
+        n = x.shape[1]
+        queries, keys, values = self.W_query(x), self.W_key(x), self.W_value(x)
+        weights = torch.softmax(queries @ keys.transpose(1, 2) / keys.shape[-1] ** 0.5, dim=-1)
+        weights = weights * self.simple_mask[:n, :n]
+        weights = weights / weights.sum(dim=-1, keepdim=True)
+        # dropout comes after the renormalisation, not before
+        return self.dropout(weights) @ values

@@ -1,0 +1,25 @@
+import torch
+from torch import Tensor
+
+
+def attention_scores(query: Tensor, inputs: Tensor) -> Tensor:
+    return torch.einsum("d,td->t", query, inputs)
+
+
+def softmax(scores: Tensor) -> Tensor:
+    exp = (scores - scores.amax(-1, keepdim=True)).exp()
+    return torch.einsum("...t,...->...t", exp, 1 / exp.sum(-1))
+
+
+def context_vector(query: Tensor, inputs: Tensor) -> Tensor:
+    return torch.einsum("t,td->d", softmax(attention_scores(query, inputs)), inputs)
+
+
+def attention_weights(inputs: Tensor) -> Tensor:
+    d = inputs.size(-1)
+    scores = torch.einsum("id,jd->ij", inputs / d**0.25, inputs / d**0.25)
+    return softmax(scores)
+
+
+def context_vectors(inputs: Tensor) -> Tensor:
+    return torch.einsum("ij,jd->id", attention_weights(inputs), inputs)

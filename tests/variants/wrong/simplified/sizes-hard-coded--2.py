@@ -1,0 +1,24 @@
+import torch
+
+
+def attention_scores(query, inputs):
+    return inputs @ query
+
+
+def softmax(scores):
+    log_total = torch.logsumexp(scores, dim=-1, keepdim=True)
+    return torch.exp(scores - log_total)
+
+
+def attention_weights(inputs):
+    scores = inputs.matmul(inputs.transpose(0, 1)).view(6, 6)
+    return softmax(scores)
+
+
+def context_vector(query, inputs):
+    w = softmax(attention_scores(query, inputs))
+    return w @ inputs
+
+
+def context_vectors(inputs):
+    return attention_weights(inputs).matmul(inputs)
