@@ -120,10 +120,17 @@ def one_mistake(variant: Variant) -> Callable[[Result], str | None]:
         if elsewhere:
             return f"costs points in another stage: {', '.join(elsewhere)}"
         named = [mistake for _, entry in gone for mistake in entry.misconceptions]
-        others = [entry.id for _, entry in gone if entry.id != variant.criterion]
+        others = [
+            entry.id
+            for _, entry in gone
+            if entry.id != variant.criterion
+            and not accepted & set(entry.misconceptions)
+            and any(share.status not in ("passed", "blocked") for share in entry.shares)
+        ]
         if others:
             return f"costs {', '.join(others)} as well (named: {', '.join(named) or 'nothing'})"
-        if not named or named[0] not in accepted:
+        own = [mistake for mistake in named if mistake in accepted]
+        if not own or named[0] != own[0]:
             return f"named {', '.join(named) or 'nothing'}"
         return None
 

@@ -28,7 +28,8 @@ class Misconception:
     title: its name in a few words.
     message: for the student: what the code seems to do, why that is not attention, where to look.
     step, replace: the step of the chain and what is done in its place; None where the mistake
-    shows in state, in training or in an exception only.
+    shows in state, in training or in an exception only. codings: the same mistake written so that
+    other numbers come out.
     raises: patterns of the exception's "type: text" by which it is recognised.
     names: the names in which it can occur; empty: every name whose chain has the step.
     """
@@ -39,9 +40,15 @@ class Misconception:
     message: str
     step: str = ""
     replace: Step | None = None
+    codings: tuple[Step, ...] = ()
     raises: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     aspect: str | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Every way in which the step is done otherwise; none where outputs do not show it."""
+        return self.codings if self.replace is None else (self.replace, *self.codings)
 
     def occurs_in(self, name: str, chain: Chain | None) -> bool:
         """Whether the mistake can be made in `name`."""

@@ -48,7 +48,11 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What is known between two steps. `after_softmax` holds what a misplaced step does later."""
+    """What is known between two steps.
+
+    `after_softmax` holds what a misplaced step does later; `heads_in_front` is false where heads
+    were cut and not brought in front of the tokens.
+    """
 
     given: Given
     query: Tensor
@@ -59,15 +63,21 @@ class Values:
     context: Tensor
     output: Tensor
     after_softmax: tuple[Callable[[Tensor], Tensor], ...] = ()
+    heads_in_front: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """The steps of one name, how they begin, and which value the name returns."""
+    """The steps of one name, how they begin, and which value the name returns.
+
+    `realizations` are other ways of doing a step right; what they leave differs only where a
+    later step goes wrong.
+    """
 
     steps: tuple[tuple[str, Step], ...]
     begin: Callable[[Given], Values]
     result: Callable[[Values], Tensor]
+    realizations: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -183,6 +193,37 @@ def masking(values: Values) -> Values:
     return replace(values, scores=values.scores.masked_fill(hidden, -math.inf))
 
 
+def masking_with(fill: float) -> Step:
+    """A large negative number in the place of minus infinity, which is as right."""
+
+    def step(values: Values) -> Values:
+        hidden = future(values.scores.shape[-1])
+        return replace(values, scores=values.scores.masked_fill(hidden, fill))
+
+    return step
+
+
+def masking_in_the_end(values: Values) -> Values:
+    """Masked after softmax and divided by the rows' sums again: as right (section 3.5.1)."""
+    later = (*values.after_softmax, renormalized)
+    return replace(values, after_softmax=later)
+
+
+#: Other right ways to mask scores before softmax.
+MASKING_REALIZATIONS = (
+    masking_with(-1e9),
+    masking_with(-1e20),
+    masking_with(torch.finfo(torch.float32).min),
+    masking_in_the_end,
+)
+
+
+def renormalized(weights: Tensor) -> Tensor:
+    """Zero above the diagonal, rows divided by their sums again."""
+    kept = weights.masked_fill(future(weights.shape[-1]), 0.0)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
 def settle(values: Values, weights: Tensor) -> Values:
     """Take `weights` and do to them what an earlier, misplaced step left for later."""
     for later in values.after_softmax:
@@ -197,8 +238,7 @@ def softmax(values: Values) -> Values:
 
 def renormalizing(values: Values) -> Values:
     """Zero above the diagonal of weights, then divide each row by its sum (section 3.5.1)."""
-    kept = values.weights.masked_fill(future(values.weights.shape[-1]), 0.0)
-    return replace(values, weights=kept / kept.sum(dim=-1, keepdim=True))
+    return replace(values, weights=renormalized(values.weights))
 
 
 def dropout(values: Values) -> Values:
@@ -213,7 +253,10 @@ def context(values: Values) -> Values:
 
 def merge(values: Values) -> Values:
     """Heads side by side again: `(b, H, T, d_k)` to `(b, T, H * d_k)`."""
-    return replace(values, context=values.context.transpose(-3, -2).flatten(-2))
+    context = values.context
+    if values.heads_in_front:
+        context = context.transpose(-3, -2)
+    return replace(values, context=context.flatten(-2))
 
 
 def output(values: Values) -> Values:

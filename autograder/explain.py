@@ -7,14 +7,14 @@ at a time: results must not depend on how busy the machine is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 from autograder.catalogue import Catalogue, Misconception, NullProgram
-from autograder.chain import Chain, Given, StepRaises, Values, run
+from autograder.chain import Chain, Given, Step, StepRaises, Values, run
 from autograder.compare import same
 
 #: How many steps may be replaced at once.
@@ -37,26 +37,21 @@ class Observation:
 class Explanation:
     """The misconceptions that reproduce what was seen; none of them: the code is right.
 
-    `alternatives` are further sets of the same size that fit as well.
+    replaced: the steps that do it. alternatives: further sets of the same size that fit as well.
     """
 
     misconceptions: tuple[Misconception, ...] = ()
-    alternatives: tuple[tuple[Misconception, ...], ...] = ()
+    replaced: Mapping[str, Step] = field(default_factory=dict)
+    alternatives: tuple[Explanation, ...] = ()
     null: NullProgram | None = None
 
     def expected(self, chain: Chain, given: Given) -> Tensor | None:
         """What a program with these mistakes returns for `given`; None where it raises."""
         try:
-            return run(chain, given, replacements(self.misconceptions))
+            with torch.no_grad():
+                return run(chain, given, self.replaced)
         except (StepRaises, RuntimeError, IndexError):
             return None
-
-
-def replacements(
-    misconceptions: Sequence[Misconception],
-) -> dict[str, Callable[[Values], Values]]:
-    """The steps that a set of misconceptions replaces."""
-    return {entry.step: entry.replace for entry in misconceptions if entry.replace is not None}
 
 
 def explain(
@@ -74,16 +69,16 @@ def explain(
     null = null_program(name, catalogue, seen)
     if null is not None:
         return Explanation(null=null)
-    entries = [entry for entry in catalogue.of(name) if entry.replace is not None]
-    search = _Search(chain, entries, seen[0])
+    search = _Search(chain, _options(chain, catalogue.of(name)), seen[0])
     for size in range(MOST_REPLACED + 1):
-        found = [
-            setting
-            for setting in search.settings(size)
-            if _reproduces(chain, setting, observations)
-        ]
+        found: dict[tuple[str, ...], Explanation] = {}
+        for setting in search.settings(size):
+            names = tuple(entry.id for entry in setting.misconceptions)
+            if names not in found and _reproduces(chain, setting, observations):
+                found[names] = setting
         if found:
-            return Explanation(found[0], tuple(found[1:]))
+            first, *others = found.values()
+            return replace(first, alternatives=tuple(others))
         if search.exhausted:
             break
     return None
@@ -103,16 +98,13 @@ def null_program(
     return None
 
 
-def _reproduces(
-    chain: Chain, setting: tuple[Misconception, ...], observations: Sequence[Observation]
-) -> bool:
+def _reproduces(chain: Chain, setting: Explanation, observations: Sequence[Observation]) -> bool:
     """Whether a setting gives all that was seen, exceptions included."""
-    explanation = Explanation(setting)
     for entry in observations:
-        expected = explanation.expected(chain, entry.given)
+        expected = setting.expected(chain, entry.given)
         if entry.value is None:
             if expected is not None or not any(
-                mistake.recognises(entry.exception) for mistake in setting
+                mistake.recognises(entry.exception) for mistake in setting.misconceptions
             ):
                 return False
         elif expected is None or not same(entry.value, expected):
@@ -120,12 +112,35 @@ def _reproduces(
     return True
 
 
+@dataclass(frozen=True, slots=True)
+class _Option:
+    """One way of doing a step; without a misconception it is a right way and costs nothing."""
+
+    key: str
+    step: Step
+    misconception: Misconception | None = None
+    rank: int = -1
+
+
+def _options(chain: Chain, entries: Sequence[Misconception]) -> dict[str, list[_Option]]:
+    """For each step of the chain every way of doing it, the right ones first."""
+    options: dict[str, list[_Option]] = {}
+    for name, right in chain.steps:
+        ways = (right, *chain.realizations.get(name, ()))
+        options[name] = [_Option(f"right {number}", step) for number, step in enumerate(ways)]
+    for rank, entry in enumerate(entries):
+        for number, step in enumerate(entry.steps):
+            option = _Option(f"{entry.id} {number}", step, entry, rank)
+            options.get(entry.step, []).append(option)
+    return options
+
+
 @dataclass
 class _Search:
     """All settings of a chain that give one observation, by the number of replaced steps."""
 
     chain: Chain
-    entries: Sequence[Misconception]
+    options: Mapping[str, Sequence[_Option]]
     observation: Observation
     evaluations: int = 0
     _prefixes: dict[tuple[str, ...], Values | None] = field(default_factory=dict)
@@ -135,50 +150,50 @@ class _Search:
         """Whether the search has used up its evaluations."""
         return self.evaluations >= MOST_EVALUATIONS
 
-    def settings(self, size: int) -> Iterator[tuple[Misconception, ...]]:
-        """Settings of exactly `size` replaced steps that reproduce the observation."""
+    def settings(self, size: int) -> list[Explanation]:
+        """Settings of exactly `size` mistakes that reproduce the observation, in order."""
+        begun = self.chain.begin(self.observation.given)
         with torch.no_grad():
-            found = list(self._walk(0, (), (), size))
-        order = {entry.id: place for place, entry in enumerate(self.entries)}
-        return iter(sorted(found, key=lambda setting: [order[entry.id] for entry in setting]))
+            found = list(self._walk(begun, (), size))
+        found.sort(key=lambda chosen: [option.rank for option in chosen if option.misconception])
+        return [
+            Explanation(
+                tuple(option.misconception for option in chosen if option.misconception),
+                {
+                    name: option.step
+                    for (name, right), option in zip(self.chain.steps, chosen, strict=True)
+                    if option.step is not right
+                },
+            )
+            for chosen in found
+        ]
 
     def _walk(
-        self, place: int, path: tuple[str, ...], chosen: tuple[Misconception, ...], left: int
-    ) -> Iterator[tuple[Misconception, ...]]:
-        values = self._values(path, chosen)
-        if values is None or self.exhausted:
-            return
-        if place == len(self.chain.steps):
+        self, values: Values, chosen: tuple[_Option, ...], left: int
+    ) -> Iterator[tuple[_Option, ...]]:
+        if len(chosen) == len(self.chain.steps):
             if left == 0 and self._fits(values):
                 yield chosen
             return
-        step = self.chain.steps[place][0]
-        if len(self.chain.steps) - place > left or left == 0:
-            yield from self._walk(place + 1, (*path, ""), chosen, left)
-        if left:
-            for entry in self.entries:
-                if entry.step == step:
-                    yield from self._walk(place + 1, (*path, entry.id), (*chosen, entry), left - 1)
+        name, _ = self.chain.steps[len(chosen)]
+        for option in self.options[name]:
+            cost = 0 if option.misconception is None else 1
+            if cost > left or self.exhausted:
+                continue
+            after = self._after(values, chosen, option)
+            if after is not None:
+                yield from self._walk(after, (*chosen, option), left - cost)
 
-    def _values(self, path: tuple[str, ...], chosen: tuple[Misconception, ...]) -> Values | None:
-        if path in self._prefixes:
-            return self._prefixes[path]
-        if not path:
-            values: Values | None = self.chain.begin(self.observation.given)
-        else:
-            before = self._prefixes[path[:-1]]
-            step = self.chain.steps[len(path) - 1][1]
-            if path[-1]:
-                replaced = chosen[-1].replace
-                assert replaced is not None
-                step = replaced
+    def _after(self, values: Values, chosen: tuple[_Option, ...], option: _Option) -> Values | None:
+        """The values after one more step; computed once for each distinct prefix."""
+        path = (*(before.key for before in chosen), option.key)
+        if path not in self._prefixes:
             self.evaluations += 1
             try:
-                values = None if before is None else step(before)
+                self._prefixes[path] = option.step(values)
             except (StepRaises, RuntimeError, IndexError):
-                values = None
-        self._prefixes[path] = values
-        return values
+                self._prefixes[path] = None
+        return self._prefixes[path]
 
     def _fits(self, values: Values) -> bool:
         return self.observation.value is not None and same(

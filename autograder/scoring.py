@@ -63,7 +63,37 @@ def _witnesses(assignment: Assignment, stage: Stage, evidence: Evidence) -> dict
         recorded = evidence.of(name)
         standing = standing_of(name, catalogue, outcomes, recorded)
         found[name] = Witness(catalogue, standing, outcomes, recorded, assignment.forbidden)
-    return found
+    return {
+        name: replace(witness, standing=_settled(stage, witness.standing, found))
+        for name, witness in found.items()
+    }
+
+
+def _settled(stage: Stage, standing: Standing, all_of: Mapping[str, Witness]) -> Standing:
+    """Of several explanations that fit equally well, the one that the other names bear out.
+
+    First one whose mistakes other names of the stage show too, then one whose criteria this name
+    has shares in, else the catalogue's first.
+    """
+    explanation = standing.explanation
+    if not explanation.alternatives:
+        return standing
+    shown = {
+        mistake.id
+        for name, witness in all_of.items()
+        if name != standing.name
+        for setting in (witness.standing.explanation, *witness.standing.explanation.alternatives)
+        for mistake in setting.misconceptions
+    }
+    own = {criterion.id for _, criterion, _ in _places(stage, standing.name)}
+    settings = [replace(explanation, alternatives=()), *explanation.alternatives]
+    settings.sort(
+        key=lambda setting: (
+            not all(mistake.id in shown for mistake in setting.misconceptions),
+            not all(mistake.criterion in own for mistake in setting.misconceptions),
+        )
+    )
+    return replace(standing, explanation=replace(settings[0], alternatives=tuple(settings[1:])))
 
 
 def _stage(assignment: Assignment, stage: Stage, witnesses: Mapping[str, Witness]) -> StageResult:
@@ -122,20 +152,25 @@ def _charge_unpaid(
         if witness.standing.kind != "explained":
             continue
         chain = witness.catalogue.chains[name]
+        mine = [
+            place
+            for place, criterion, share in _places(stage, name)
+            if criterion.id in chain.names and share.aspect is None
+        ]
+        if not mine:
+            continue
+        last = verdicts[mine[-1]]
+        if witness.standing.partial and all(
+            verdicts[place].status == "passed" for place, _, _ in _places(stage, name)
+        ):
+            verdicts[mine[-1]] = Verdict("error", last.outcomes, text=witness.standing.text)
         for mistake in witness.standing.mistakes:
             paid = any(
                 verdict.status != "passed" and place[0] == mistake.criterion
                 for place, verdict in verdicts.items()
             )
-            mine = [
-                place
-                for place, criterion, share in _places(stage, name)
-                if criterion.id in chain.names and share.aspect is None
-            ]
-            if not paid and mine:
-                verdicts[mine[-1]] = Verdict(
-                    "failed", verdicts[mine[-1]].outcomes, mistakes=(mistake,)
-                )
+            if not paid:
+                verdicts[mine[-1]] = Verdict("failed", last.outcomes, mistakes=(mistake,))
 
 
 def _criterion(
@@ -193,7 +228,7 @@ def _details(standings: Mapping[str, Standing], evidence: Evidence) -> dict[str,
                 "kind": standing.kind,
                 "misconceptions": [mistake.id for mistake in standing.mistakes],
                 "alternatives": [
-                    [mistake.id for mistake in setting]
+                    [mistake.id for mistake in setting.misconceptions]
                     for setting in standing.explanation.alternatives
                 ],
             }

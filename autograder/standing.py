@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from autograder.catalogue import Catalogue, Misconception, NullProgram
+from autograder.chain import Chain
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.explain import Explanation, Observation, explain, null_program
 from autograder.result import Status, worst
@@ -19,7 +20,8 @@ class Standing:
     """What is known of a name as a whole.
 
     explained: `explanation` reproduces its outputs. unseen: it never gave an output to compare;
-    `status` and `text` say why, and `mistake` is the catalogue's entry that raises so.
+    `status` and `text` say why, and `mistake` is the catalogue's entry that raises so. partial: it
+    gave right outputs for some sizes and raised for others, for a reason that nobody knows.
     """
 
     name: str
@@ -29,6 +31,7 @@ class Standing:
     status: Status = "passed"
     text: str = ""
     mistake: Misconception | None = None
+    partial: bool = False
 
     @property
     def mistakes(self) -> tuple[Misconception, ...]:
@@ -62,11 +65,15 @@ def standing_of(
     given = [entry for entry in observations if entry.value is not None]
     if not given:
         return _unseen(name, catalogue, base, observations)
-    found = explain(name, catalogue, observations) or explain(name, catalogue, given)
+    found = explain(name, catalogue, observations)
+    partial = found is None and len(given) < len(observations)
+    if partial:
+        found = explain(name, catalogue, given)
     if found is not None and found.null is not None:
         return _null(name, found.null)
     if found is not None:
-        return Standing(name, "explained", found)
+        text = next((entry.text for entry in base if entry.status == "error"), "")
+        return Standing(name, "explained", found, text=text, partial=partial)
     if any(o.check.kind == "dependence" and o.status == "failed" for o in outcomes):
         return Standing(
             name,
@@ -100,19 +107,23 @@ def _unseen(
                 entry
                 for entry in catalogue.of(name)
                 if all(entry.recognises(exception) for exception in exceptions)
-                and _raises_everywhere(name, catalogue, entry, observations)
+                and raises_on(entry, catalogue.chains[name], observations)
             ),
             None,
         )
     return Standing(name, "unseen", status=status, text=text, mistake=recognised)
 
 
-def _raises_everywhere(
-    name: str, catalogue: Catalogue, entry: Misconception, observations: Sequence[Observation]
+def raises_on(
+    entry: Misconception, chain: Chain | None, observations: Sequence[Observation]
 ) -> bool:
-    """Whether code with this mistake would raise on every one of these inputs."""
-    if entry.replace is None:
+    """Whether code with this mistake, in one coding of it, would raise on all these inputs."""
+    if not entry.steps or chain is None:
         return True
-    chain = catalogue.chains[name]
-    explanation = Explanation((entry,))
-    return all(explanation.expected(chain, seen.given) is None for seen in observations)
+    return any(
+        all(
+            Explanation((entry,), {entry.step: step}).expected(chain, seen.given) is None
+            for seen in observations
+        )
+        for step in entry.steps
+    )

@@ -74,7 +74,7 @@ def _either(verdict: Verdict, standing: Standing) -> list[str]:
     others = {
         mistake.title: None
         for setting in standing.explanation.alternatives
-        for mistake in setting
+        for mistake in setting.misconceptions
         if mistake.id not in charged and mistake.id not in {entry.id for entry in standing.mistakes}
     }
     if not verdict.mistakes or not others:

@@ -11,7 +11,7 @@ from autograder.catalogue import Catalogue, Misconception
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.compare import same
 from autograder.result import Status, worst
-from autograder.standing import Standing, is_base
+from autograder.standing import Standing, is_base, raises_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +49,18 @@ class Witness:
         library = self._library(criterion.id)
         if library is not None and share.aspect is None:
             return library
+        if standing.partial and criterion.id == "form":
+            return Verdict("error", spoke, mistakes=self._sizes_built_in(), text=standing.text)
         failing = [
             outcome for outcome in spoke if outcome.status != "passed" and self._counts(outcome)
         ]
         if failing:
             return self._lost(spoke, failing)
         if standing.kind == "unexplained" and not self._has_evidence(criterion.id, spoke):
-            return Verdict(
-                "failed",
-                spoke,
-                failing=next((outcome for outcome in spoke if outcome.status != "passed"), None),
-            )
+            failing = [outcome for outcome in spoke if outcome.status != "passed"]
+            if not self._is_steady():
+                return Verdict("blocked", spoke, text=UNSTEADY)
+            return Verdict("failed", spoke, failing=next(iter(failing), None))
         return Verdict("passed", spoke)
 
     def _spoke(self, criterion: str, aspect: str | None) -> tuple[Outcome, ...]:
@@ -84,7 +85,7 @@ class Witness:
         """Whether a check that did not pass costs the share."""
         kind = self.standing.kind
         if outcome.check.kind == "own":
-            return True
+            return kind != "explained" or not self._excused(outcome)
         if outcome.check.kind == "property":
             return kind != "explained"
         if outcome.check.kind != "values":
@@ -93,10 +94,26 @@ class Witness:
             return False  # what the standing says of it decides
         records = [entry for entry in self.recorded if entry.check_id == outcome.check_id]
         if kind == "explained":
+            if standing_raises(self.standing, outcome):
+                return False
             return not all(self._as_explained(entry) for entry in records) or not records
         if kind == "unexplained":
             return not records or any(entry.shape != entry.expected_shape for entry in records)
         return True
+
+    def _excused(self, outcome: Outcome) -> bool:
+        """Whether a program with the known mistakes alone would fail this check as well."""
+        standing = self.standing
+        if outcome.status == "error":
+            return standing.partial or any(
+                mistake.recognises(outcome.exception) for mistake in standing.mistakes
+            )
+        if outcome.shape is not None:
+            return any(entry.shape != entry.expected_shape for entry in self.recorded)
+        chain = self.catalogue.chains.get(standing.name)
+        if outcome.excuse is None or chain is None:
+            return False
+        return outcome.excuse(chain, standing.explanation)
 
     def _as_explained(self, entry: Recorded) -> bool:
         """Whether the known mistakes alone account for what a special setting showed."""
@@ -120,14 +137,11 @@ class Witness:
             outcome.check.kind == "property" and outcome.status != "passed"
             for outcome in self.outcomes
         )
-        return localised and bool(shown)
+        return localised and bool(shown) and self._is_steady()
 
     def _is_steady(self) -> bool:
         """Whether the same call gives the same result twice."""
-        return not any(
-            outcome.misconception == "weights-made-anew" and outcome.status != "passed"
-            for outcome in self.outcomes
-        )
+        return not any(outcome.unsteady for outcome in self.outcomes)
 
     def _lost(self, spoke: tuple[Outcome, ...], failing: Sequence[Outcome]) -> Verdict:
         status = worst(tuple(outcome.status for outcome in failing))
@@ -150,9 +164,13 @@ class Witness:
             for entry in self.recorded
             if entry.check_id == outcome.check_id
         ]
+        chain = self.catalogue.chains.get(self.standing.name)
+        seen = [entry.observation for entry in self.recorded if entry.check_id == outcome.check_id]
         for entry in self.catalogue.of(self.standing.name):
-            if entry.criterion in outcome.check.criteria and any(
-                entry.recognises(exception) for exception in exceptions
+            if (
+                entry.criterion in outcome.check.criteria
+                and any(entry.recognises(exception) for exception in exceptions)
+                and raises_on(entry, chain, [each for each in seen if each.value is None])
             ):
                 return (entry,)
         return ()
@@ -169,12 +187,27 @@ class Witness:
                         return Verdict(
                             "failed",
                             self._spoke(criterion, None),
+                            mistakes=self._library_named(),
                             text=(
                                 f"A library function does this step's work (the operator "
                                 f"`{bare(operator)}` was run). The task is to write it yourself."
                             ),
                         )
         return None
+
+    def _sizes_built_in(self) -> tuple[Misconception, ...]:
+        """The catalogue's entry for code that runs with some sizes only."""
+        return tuple(
+            entry for entry in self.catalogue.misconceptions if entry.id == "sizes-hard-coded"
+        )
+
+    def _library_named(self) -> tuple[Misconception, ...]:
+        """The catalogue's entry for a library's call, where it has one for this name."""
+        return tuple(
+            entry
+            for entry in self.catalogue.misconceptions
+            if entry.id == "library-attention" and self.standing.name in entry.names
+        )
 
     def _unseen(self, criterion: str, aspect: str | None, spoke: tuple[Outcome, ...]) -> Verdict:
         """Nothing came back from the name; state and refusals may have been seen all the same."""
@@ -193,6 +226,14 @@ class Witness:
         if standing.status in ("timeout", "killed"):
             status = standing.status
         return Verdict(status, spoke, text=standing.text)
+
+
+UNSTEADY = "two calls with the same input gave different results, so nothing could be compared"
+
+
+def standing_raises(standing: Standing, outcome: Outcome) -> bool:
+    """Whether a special setting ended in an exception that is charged elsewhere already."""
+    return outcome.status == "error" and standing.partial and "form" not in outcome.check.criteria
 
 
 def bare(operator: str) -> str:

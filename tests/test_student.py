@@ -174,6 +174,18 @@ class TestCalls:
         assert reply.gradients is not None
         assert torch.allclose(reply.gradients["argument:0"], leaf.grad, atol=1e-6)
 
+    def test_gradients_are_there_when_the_call_turned_them_off_at_its_end(self, begin) -> None:
+        session = begin(
+            "import torch\n"
+            "def softmax(scores):\n"
+            "    result = scores * 2\n"
+            "    torch.set_grad_enabled(False)\n"
+            "    return result\n"
+        )
+        reply = session.student("check").softmax.ask(torch.ones(2), cotangent=torch.ones(2))
+        assert reply.gradients is not None
+        assert torch.equal(reply.gradients["argument:0"], torch.full((2,), 2.0))
+
     def test_an_output_of_another_shape_has_no_gradient(self, begin) -> None:
         reply = begin().student("check").softmax.ask(torch.ones(3), cotangent=torch.ones(4))
         assert reply.gradients is None
@@ -425,6 +437,16 @@ class TestFaults:
         with pytest.raises(StudentRaised) as caught:
             call(session)
         assert (caught.value.kind, caught.value.text) == ("Bad", "")
+
+    def test_an_exception_that_hides_its_traceback_is_told_with_it(self, begin) -> None:
+        session = begin(
+            "class Bad(Exception):\n"
+            "    __traceback__ = property(lambda self: 1 / 0)\n"
+            "def softmax(s):\n    raise Bad('text')\n"
+        )
+        with pytest.raises(StudentRaised) as caught:
+            call(session)
+        assert caught.value.where == "attention.py line 4"
 
     @pytest.mark.parametrize("loop", ["while True: pass", "sum(iter(int, 1))"])
     def test_an_endless_loop_is_a_timeout(self, begin, loop: str) -> None:

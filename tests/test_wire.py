@@ -196,6 +196,27 @@ class TestValues:
         assert isinstance(back, Opaque)
         assert back.type_name == "Pretender"
 
+    def test_a_class_that_claims_every_ancestor_has_its_own(self) -> None:
+        class Claims(type):
+            def __eq__(cls, other: object) -> bool:
+                return True
+
+            def __hash__(cls) -> int:
+                return 0
+
+            def mro(cls) -> list[type]:
+                return [cls, *object.mro()]
+
+            def __subclasscheck__(cls, other: type) -> bool:
+                return True
+
+        class Impostor(metaclass=Claims):
+            pass
+
+        back = described(Impostor())
+        assert isinstance(back, Opaque)
+        assert back.type_name == "Impostor"
+
     def test_a_meta_tensor_is_told_by_shape_and_device(self) -> None:
         back = described(torch.ones(2, 3, device="meta"))
         assert isinstance(back, Opaque)

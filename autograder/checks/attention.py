@@ -9,16 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
+from autograder.chain import Chain, Given, StepRaises, run
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require, told_shape
 from autograder.checks.roles import CONTRACT
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import Subject, build, make, plain_tensors, shapes_of, told_type
+from autograder.checks.subject import Subject, build, make, plain_tensors, told_type
 from autograder.compare import difference, same
+from autograder.explain import Explanation
 from autograder.sandbox.student import ModuleProxy, Student
 from autograder.sandbox.wire import Layout
 
@@ -57,8 +60,25 @@ def matches_any_layout(
         matches(observe, subject, laid, layout=layout)
 
 
+def biases_matter(observe: Observer, subject: Subject, tokens: Tensor) -> None:
+    """With biases the output is the reference's with biases, not the one without."""
+    try:
+        matches(observe, subject, tokens)
+    except CheckFailed as failed:
+        raise CheckFailed(
+            failed.found, failed.expected, misconception="bias-ignored", shape=failed.shape
+        ) from failed
+
+
 def in_double(subject: Subject) -> Subject:
     """The same module converted with `.double()`."""
+    if not subject.module.parameters:
+        raise CheckFailed(
+            "weights that are no parameters, which `.double()` does not reach",
+            "a module that works in float64",
+            misconception="unregistered-parameters",
+            excuse=lambda chain, explanation: True,
+        )
     subject.module.double()
     doubled = {role: weight.double() for role, weight in subject.weights.items()}
     return subject.with_weights(doubled)
@@ -278,9 +298,9 @@ def gradients_arrive(subject: Subject, sample: Sample, tokens: Tensor) -> None:
     output = subject(tokens)
     cotangent = sample.numbers("cotangent", *output.shape)
     reply = subject.module.ask(tokens, cotangent=cotangent)
-    registered = shapes_of(subject.module)
+    given = subject.given(tokens)
     for role, place in subject.roles.places.items():
-        if role == "key_bias" or place.path not in registered:
+        if role == "key_bias" or place.path not in subject.module.parameters:
             continue
         if role.startswith("output") and role not in subject.weights:
             continue
@@ -290,7 +310,20 @@ def gradients_arrive(subject: Subject, sample: Sample, tokens: Tensor) -> None:
                 f"no gradient for `{place.path}`",
                 "a gradient for every weight",
                 misconception="gradient-cut",
+                excuse=partial(reaches_nobody, given, role),
             )
+
+
+def reaches_nobody(given: Given, role: str, chain: Chain, explanation: Explanation) -> bool:
+    """Whether the known mistakes alone leave a weight without a gradient."""
+    weights = {name: held.clone().requires_grad_(True) for name, held in given.weights.items()}
+    try:
+        with torch.enable_grad():
+            output = run(chain, replace(given, weights=weights), explanation.replaced)
+            (gradient,) = torch.autograd.grad(output.sum(), [weights[role]], allow_unused=True)
+    except (StepRaises, RuntimeError, IndexError, KeyError):
+        return True
+    return gradient is None or not bool((gradient.abs() > 0).any())
 
 
 def nothing_is_remembered(subject: Subject, sample: Sample, tokens: Tensor) -> None:
@@ -303,6 +336,7 @@ def nothing_is_remembered(subject: Subject, sample: Sample, tokens: Tensor) -> N
         "another output at the second call",
         "the same output for the same input in eval mode",
         misconception="weights-made-anew",
+        unsteady=True,
     )
 
 

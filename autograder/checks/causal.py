@@ -44,6 +44,7 @@ USUAL = Sizes(d_in=7, d_out=5, tokens=6, batch=2, context_length=11)
 OTHER = Sizes(d_in=4, d_out=10, tokens=8, batch=3, context_length=9)
 WHOLE = Sizes(d_in=9, d_out=6, tokens=10, batch=5, context_length=10)
 SQUARE = Sizes(d_in=8, d_out=8, tokens=5, batch=3, context_length=6)
+EASY = Sizes(d_in=8, d_out=8, tokens=6, batch=3, context_length=6)  # runs wherever anything does
 BIASED = replace(USUAL, bias=True)
 STRONG = [USUAL, OTHER, WHOLE, SQUARE]
 STRONG_IDS = ["usual", "other", "whole", "square"]
@@ -233,16 +234,19 @@ def test_context_is_a_weighted_sum_of_values(student: Student, sample: Sample) -
 def test_weights_are_dropped_in_training_and_only_then(student: Student, sample: Sample) -> None:
     """In training a weight is 0 or itself / (1 - p), drawn for every text; in eval it stays."""
     seen = dropout.watched(student, sample, CAUSAL, 0, 0.3)
-    dropout.nothing_is_dropped_in_eval(seen)
-    dropout.weights_are_dropped(seen)
-    dropout.draws_are_independent(seen)
+    dropout.judged(
+        seen,
+        dropout.nothing_is_dropped_in_eval,
+        dropout.draws_are_independent,
+        dropout.weights_are_dropped,
+    )
 
 
 @own("dropout", of=CAUSAL)
 def test_the_rate_is_the_one_asked_for(student: Student, sample: Sample) -> None:
     """Another rate drops another share, and a rate of 0 nothing."""
-    dropout.weights_are_dropped(dropout.watched(student, sample, CAUSAL, 0, 0.5))
-    dropout.rate_zero_drops_nothing(student, sample, CAUSAL, USUAL)
+    dropout.judged(dropout.watched(student, sample, CAUSAL, 0, 0.5), dropout.weights_are_dropped)
+    dropout.rate_zero_drops_nothing(student, sample, CAUSAL, EASY)
 
 
 @own("state", of=CAUSAL)
@@ -263,14 +267,14 @@ def test_bias_follows_qkv_bias(student: Student) -> None:
 def test_biases_take_part(student: Student, sample: Sample, observe: Observer) -> None:
     """With `qkv_bias=True` the biases are added."""
     subject = build(student, sample, CAUSAL, BIASED)
-    matches(observe, subject, sample.tokens("strong", BIASED))
+    attention.biases_matter(observe, subject, sample.tokens("strong", BIASED))
 
 
 @own("state", of=CAUSAL)
 def test_every_weight_learns_and_nothing_else_is_kept(student: Student, sample: Sample) -> None:
     """Gradients reach every weight; the same input gives the same output in eval mode."""
-    subject = build(student, sample, CAUSAL, USUAL)
-    tokens = sample.tokens("strong", USUAL)
+    subject = build(student, sample, CAUSAL, EASY)
+    tokens = sample.tokens("strong", EASY)
     attention.nothing_is_remembered(subject, sample, tokens)
     attention.gradients_arrive(subject, sample, tokens)
 
@@ -290,8 +294,8 @@ def test_any_number_of_tokens_and_texts_in_any_layout_works(
 @own("form", of=CAUSAL)
 def test_one_tensor_comes_back(student: Student, sample: Sample) -> None:
     """The output is one tensor `(b, T, d_out)`, and the input is left as it was."""
-    subject = build(student, sample, CAUSAL, USUAL)
-    attention.one_tensor_comes_back(subject, sample.tokens("strong", USUAL))
+    subject = build(student, sample, CAUSAL, EASY)
+    attention.one_tensor_comes_back(subject, sample.tokens("strong", EASY))
 
 
 @setting("form", of=CAUSAL)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder.catalogue import Catalogue
 from autograder.chain import Chain, Given, run
-from autograder.checks.failures import CheckFailed, rows, told_shape
+from autograder.checks.failures import CheckFailed, Excuse, rows, told_shape
 from autograder.checks.marks import Check
 from autograder.compare import difference, same, tolerance
 from autograder.errors import KitFault
@@ -32,6 +32,10 @@ class Outcome:
     expected: str = ""
     misconception: str | None = None
     numbers: str = ""
+    exception: str = ""
+    excuse: Excuse | None = None
+    unsteady: bool = False
+    shape: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +170,13 @@ def outcome_of(check_id: str, check: Check, error: BaseException | None) -> Outc
             expected=error.expected,
             misconception=error.misconception,
             numbers=error.numbers,
+            excuse=error.excuse,
+            unsteady=error.unsteady,
+            shape=error.shape,
         )
     if isinstance(error, StudentFault):
-        return Outcome(check_id, check, status_of(error), text=error.message)
+        exception = f"{error.kind}: {error.text}" if isinstance(error, StudentRaised) else ""
+        return Outcome(check_id, check, status_of(error), text=error.message, exception=exception)
     if isinstance(error, KitFault):
         raise error
     raise KitFault(f"{check_id} failed by itself: {type(error).__name__}: {error}") from error

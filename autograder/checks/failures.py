@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from torch import Tensor
+
+if TYPE_CHECKING:
+    from autograder.chain import Chain
+    from autograder.explain import Explanation
+
+#: Whether a program whose only mistakes are the explained ones would fail in the same way.
+Excuse = Callable[["Chain", "Explanation"], bool]
 
 
 class CheckFailed(AssertionError):
@@ -13,24 +21,45 @@ class CheckFailed(AssertionError):
     found, expected: short, in the student's words, without hidden numbers.
     misconception: the id of the catalogue's entry that this evidence shows, if it does.
     numbers: what only a teacher, or a course that allows it, gets to see.
+    excuse: asked where the outputs were explained, so that a mistake is charged once.
+    unsteady: the same call gave two results, so nothing can be compared with anything.
+    shape: the shape that came back, where that is what is wrong.
     """
 
     def __init__(
-        self, found: str, expected: str, *, misconception: str | None = None, numbers: str = ""
+        self,
+        found: str,
+        expected: str,
+        *,
+        misconception: str | None = None,
+        numbers: str = "",
+        excuse: Excuse | None = None,
+        unsteady: bool = False,
+        shape: tuple[int, ...] | None = None,
     ) -> None:
         self.found = found
         self.expected = expected
         self.misconception = misconception
         self.numbers = numbers
+        self.excuse = excuse
+        self.unsteady = unsteady
+        self.shape = shape
         super().__init__(
             f"expected {expected}; found {found}" + (f" ({numbers})" if numbers else "")
         )
 
 
-def require(holds: bool, found: str, expected: str, *, misconception: str | None = None) -> None:
+def require(
+    holds: bool,
+    found: str,
+    expected: str,
+    *,
+    misconception: str | None = None,
+    unsteady: bool = False,
+) -> None:
     """Fail the check unless `holds`."""
     if not holds:
-        raise CheckFailed(found, expected, misconception=misconception)
+        raise CheckFailed(found, expected, misconception=misconception, unsteady=unsteady)
 
 
 def told_shape(shape: Sequence[int]) -> str:

@@ -94,6 +94,11 @@ class Checks:
         stage, _ = self.place(request.node)
         return lambda source: self.now.substitute(check_id(stage, request.node), source)
 
+    @pytest.fixture
+    def findings(self) -> dict[str, bool]:
+        """What checks found out about this submission and need not find out again."""
+        return self.now.findings
+
     # How a check ends -----------------------------------------------------------------------
 
     def place(self, item: pytest.Item) -> tuple[Stage, Check]:

@@ -53,7 +53,11 @@ def tensor_of(value: object, *shape: int) -> Tensor:
     if not isinstance(value, Tensor):
         raise CheckFailed(f"{told_type(value)} came back", "a tensor")
     if tuple(value.shape) != shape:
-        raise CheckFailed(f"shape {told_shape(value.shape)}", f"shape {told_shape(shape)}")
+        raise CheckFailed(
+            f"shape {told_shape(value.shape)}",
+            f"shape {told_shape(shape)}",
+            shape=tuple(value.shape),
+        )
     if value.is_complex():
         raise CheckFailed("complex numbers", "real numbers")
     return value if value.is_floating_point() else value.float()

@@ -26,6 +26,7 @@ class Trial:
     session: Session
     equivalents: dict[str, str]
     evidence: Evidence = field(default_factory=Evidence)
+    findings: dict[str, bool] = field(default_factory=dict)
     _stage: str = ""
     _source: str | None = None
     _borrowed: bool = False

@@ -25,7 +25,12 @@ CHAINS = {
         chain.from_scores,
         lambda values: values.weights,
     ),
-    "masked_weights": Chain((_MASKING, _SOFTMAX), chain.from_scores, lambda values: values.weights),
+    "masked_weights": Chain(
+        (_MASKING, _SOFTMAX),
+        chain.from_scores,
+        lambda values: values.weights,
+        {"masking": chain.MASKING_REALIZATIONS},
+    ),
     "CausalAttention": Chain(
         (
             ("projections", chain.projections),
@@ -38,6 +43,7 @@ CHAINS = {
         ),
         chain.from_nothing,
         lambda values: values.context,
+        {"masking": chain.MASKING_REALIZATIONS},
     ),
 }
 

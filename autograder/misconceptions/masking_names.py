@@ -7,6 +7,7 @@ import math
 from autograder import chain
 from autograder.catalogue import Misconception
 from autograder.misconceptions.of_masking import (
+    before_scaling,
     diagonal_too,
     everything_seen,
     hiding,
@@ -39,6 +40,7 @@ MASKING = (
         criterion="masking",
         step="masking",
         replace=hiding(one_late),
+        codings=(hiding(one_late, -1e9),),
         title="the mask starts one position late",
         message=(
             "Each token still sees the next one: the mask begins two above the diagonal. The "
@@ -51,6 +53,7 @@ MASKING = (
         criterion="masking",
         step="masking",
         replace=hiding(diagonal_too),
+        codings=(hiding(diagonal_too, -1e9),),
         title="the diagonal is masked too",
         message=(
             "A token's own position is hidden as well. The first token then has nothing left to "
@@ -63,6 +66,7 @@ MASKING = (
         criterion="masking",
         step="masking",
         replace=hiding(past),
+        codings=(hiding(past, -1e9),),
         title="the past is masked, not the future",
         message=(
             "Tokens see themselves and later ones; the earlier ones are hidden. It is the other "
@@ -74,6 +78,7 @@ MASKING = (
         criterion="masking",
         step="masking",
         replace=hiding(past_and_diagonal),
+        codings=(hiding(past_and_diagonal, -1e9),),
         title="the mask is the wrong way round",
         message=(
             "What should be seen is hidden and the other way round: the mask is true where a "
@@ -99,6 +104,7 @@ MASKING = (
         criterion="masking",
         step="masking",
         replace=hiding(chain.future, -1.0),
+        codings=(before_scaling(lambda scores, hidden: scores.masked_fill(hidden, -1.0)),),
         title="masked scores set to -1",
         message=(
             "Masked scores become -1, which softmax gives a weight like any other. Fill with "
@@ -111,6 +117,7 @@ MASKING = (
         criterion="masking",
         step="masking",
         replace=scores_only(lambda scores, hidden: scores + hidden.to(scores.dtype)),
+        codings=(before_scaling(lambda scores, hidden: scores + hidden.to(scores.dtype)),),
         title="a mask of ones added to the scores",
         message=(
             "A mask of zeros and ones is added to the scores, so later tokens even gain weight. "
@@ -123,6 +130,7 @@ MASKING = (
         criterion="masking",
         step="masking",
         replace=scores_only(lambda scores, hidden: scores - hidden.to(scores.dtype)),
+        codings=(before_scaling(lambda scores, hidden: scores - hidden.to(scores.dtype)),),
         title="a mask of ones subtracted from the scores",
         message=(
             "The hidden scores are lowered by 1 only, so later tokens keep a weight. Fill with "

@@ -38,6 +38,7 @@ CHAINS = {
         ),
         chain.from_nothing,
         lambda values: values.output,
+        {"masking": chain.MASKING_REALIZATIONS},
     ),
 }
 

@@ -56,7 +56,22 @@ def heads_attend_to_heads(values: Values) -> Values:
     cut_only = tuple(
         part.unflatten(-1, (heads, -1)) for part in (values.query, values.key, values.value)
     )
-    return replace(values, query=cut_only[0], key=cut_only[1], value=cut_only[2])
+    return replace(
+        values, query=cut_only[0], key=cut_only[1], value=cut_only[2], heads_in_front=False
+    )
+
+
+def never_fits(values: Values) -> Values:
+    """Shapes that do not go together."""
+    raise StepRaises
+
+
+def fits_where_square(values: Values) -> Values:
+    """Runs only where d_in equals d_out."""
+    query = values.given.weights["query"]
+    if query.shape[0] != query.shape[1]:
+        raise StepRaises
+    return chain.split(values)
 
 
 def merged(flatten: Callable[[Tensor], Tensor]) -> Step:
@@ -149,6 +164,7 @@ SPLIT = (
         criterion="split",
         step="split",
         replace=heads_attend_to_heads,
+        codings=(never_fits,),
         title="heads attend to heads",
         message=(
             "After the view, T and H were not exchanged: the product then compares the heads of "
@@ -197,6 +213,8 @@ SPLIT = (
     Misconception(
         id="reshaped-with-d-in",
         criterion="split",
+        step="split",
+        replace=fits_where_square,
         title="reshaped with the input width",
         message=(
             "The heads are cut with d_in where the projections have d_out columns, so the numbers "
@@ -208,6 +226,8 @@ SPLIT = (
     Misconception(
         id="keys-transposed-wrongly",
         criterion="scores",
+        step="scores",
+        replace=never_fits,
         title="the wrong dimensions of the keys exchanged",
         message=(
             "The keys' dimensions do not line up for the product. In (b, H, T, d_k) exchange the "
@@ -271,6 +291,8 @@ MERGE = (
     Misconception(
         id="view-without-contiguous",
         criterion="merge",
+        step="merge",
+        replace=never_fits,
         title="view after transpose, without contiguous",
         message=(
             "`view` cannot join dimensions of a transposed tensor, whose numbers lie in another "

@@ -71,6 +71,19 @@ def scores_only(change: Callable[[Tensor, Tensor], Tensor]) -> Step:
     return step
 
 
+def before_scaling(change: Callable[[Tensor, Tensor], Tensor]) -> Step:
+    """The same mistake made before the scores are scaled, in a module that scales them."""
+
+    def step(values: Values) -> Values:
+        if not values.query.numel() or values.weights.numel():
+            raise StepRaises
+        root = math.sqrt(values.query.shape[-1])
+        positions = chain.future(values.scores.shape[-1])
+        return replace(values, scores=change(values.scores * root, positions) / root)
+
+    return step
+
+
 def mask_after_softmax(values: Values) -> Values:
     """Weights zeroed above the diagonal and left as they are."""
     if values.weights.numel():

@@ -47,6 +47,16 @@ def exchanged(query: str, key: str, value: str) -> Step:
     return step
 
 
+def no_projection(values: Values) -> Values:
+    """The tokens attend to each other as they are."""
+    given = values.given
+    tokens = given.tokens
+    assert tokens is not None
+    if tokens.shape[-1] != given.weights["value"].shape[1] and "output" in given.weights:
+        raise StepRaises
+    return replace(values, query=tokens, key=tokens, value=tokens)
+
+
 def values_are_inputs(values: Values) -> Values:
     """The tokens themselves are averaged."""
     right = chain.projections(values)
@@ -64,6 +74,17 @@ _SQUARE_ONLY = (
 )
 
 PROJECTIONS = (
+    Misconception(
+        id="no-projection",
+        criterion="projections",
+        step="projections",
+        replace=no_projection,
+        title="no projections",
+        message=(
+            "Queries, keys and values are the inputs themselves: the three weights take no part. "
+            "Multiply the inputs by `W_query`, `W_key` and `W_value` first."
+        ),
+    ),
     Misconception(
         id="linear-weight-not-transposed",
         criterion="projections",

@@ -15,7 +15,7 @@ _C: Any = torch._C
 _Base: Any = _C.TensorBase
 _shape_of, _clone, _requires_grad_ = _Base.shape.__get__, _Base.clone, _Base.requires_grad_
 _requires_grad, _is_floating = _Base.requires_grad.__get__, _Base.is_floating_point
-_grad = torch.autograd.grad
+_grad, _set_grad_enabled = torch.autograd.grad, _C._set_grad_enabled
 _sum, _multiply = _Base.sum, _Base.mul
 _empty, _zeros = torch.empty, torch.zeros
 _WithoutTorchFunction: Any = _C.DisableTorchFunction
@@ -70,6 +70,7 @@ def gradients(
     result: dict[str, torch.Tensor | None] = dict.fromkeys(sources)
     if not _requires_grad(found) or not wanted:
         return result
+    _set_grad_enabled(True)  # the call may have left it off
     with _WithoutTorchFunction():
         # The gradient of this sum is the cotangent itself, to the bit. (Giving the cotangent to
         # `grad` would do as well, and import a second's worth of symbolic shapes.)

@@ -1,6 +1,6 @@
 """A student's objects as values of the wire, without asking them anything.
 
-Types are looked up with `type(...)` and the C-level `__mro__`, exact builtins are made with the
+Types are looked up with `type(...)` and their true ancestry, exact builtins are made with the
 builtins' own methods, and containers are walked with theirs: what an object says of itself
 through `__class__`, `__eq__`, `__iter__` or `__getattr__` is never asked.
 """
@@ -18,9 +18,11 @@ from .messages import Raised, Spot
 from .tensors import CannotTravel, Cargo, facts
 from .wire import (
     MAX_DEPTH,
+    MAX_DIMENSIONS,
     MAX_FRAMES,
     MAX_ITEMS,
     MAX_NAME,
+    MAX_SIZE,
     MAX_TEXT,
     Described,
     Many,
@@ -30,7 +32,8 @@ from .wire import (
 )
 
 _type, _id, _len, _repr = type, id, len, repr
-_mro_of: Any = type.__dict__["__mro__"].__get__
+_derives: Any = type.__subclasscheck__  # type's own, whatever a metaclass says
+_trace_of: Any = BaseException.__dict__["__traceback__"].__get__
 _name_of: Any = type.__dict__["__name__"].__get__
 _dict_of = object.__getattribute__
 _int, _float, _str, _bool, _list, _tuple, _dict = int, float, str, bool, list, tuple, dict
@@ -59,7 +62,7 @@ class SourceLines(Protocol):
 
 def is_a(value: object, kind: type) -> bool:
     """Whether the value's true type derives from `kind`."""
-    return kind in _mro_of(_type(value))
+    return bool(_derives(kind, _type(value)))
 
 
 def type_name(value: object) -> str:
@@ -82,15 +85,18 @@ def words(text: str) -> str:
     return _sound(_exact_str(text)[:MAX_TEXT])
 
 
-def members(value: object) -> Mapping[str, object]:
-    """An object's own attributes, or none where it has no plain dictionary."""
+def own(value: object) -> Mapping[str, object]:
+    """An object's dictionary as it is, or an empty one where it has no plain dictionary."""
     try:
         found = _dict_of(value, "__dict__")
     except Exception:  # an object without one, or one that only pretends
         return {}
-    if _type(found) is not _dict:
-        return {}
-    return {name: item for name, item in _dict_items(found) if _type(name) is _str}
+    return found if _type(found) is _dict else {}
+
+
+def members(value: object) -> Mapping[str, object]:
+    """An object's own attributes under plain names."""
+    return {name: item for name, item in _dict_items(own(value)) if _type(name) is _str}
 
 
 def children(value: object) -> list[tuple[str, object]]:
@@ -124,7 +130,7 @@ class Describer:
     def _facts(self, tensor: torch.Tensor, why: str) -> Described:
         try:
             shape, dtype, device = facts(tensor)
-            if _len(shape) > 8 or any(side > 1 << 24 for side in shape):
+            if _len(shape) > MAX_DIMENSIONS or max(shape, default=0) > MAX_SIZE:
                 return Described(type_name(tensor), why, None, label(dtype), label(device))
             return Described(type_name(tensor), why, shape, label(dtype), label(device))
         except Exception:
@@ -176,7 +182,7 @@ def _message(error: BaseException) -> str:
 
 def _spots(error: BaseException, sources: Mapping[str, SourceLines]) -> tuple[Spot, ...]:
     found: list[Spot] = []
-    trace: TracebackType | None = error.__traceback__
+    trace: TracebackType | None = _trace_of(error)
     steps = 0
     while trace is not None and steps < 10_000:
         frame: FrameType = trace.tb_frame

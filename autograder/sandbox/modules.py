@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from .describe import children, is_a, label, members, type_name
+from .describe import children, is_a, label, members, own, type_name
 from .tensors import facts
 from .wire import MAX_ITEMS, MAX_NAME, ModuleValue, Slot
 
@@ -26,8 +26,8 @@ _OWN = frozenset(torch.nn.Module().__dict__)  # what every module keeps for torc
 
 def _entries(module: object, which: str) -> list[tuple[str, object]]:
     """One of torch's dictionaries of a module, as pairs."""
-    found = members(module).get(which)
-    return children(found) if found is not None and is_a(found, dict) else []
+    found = own(module).get(which)
+    return children(found) if found and is_a(found, dict) else []
 
 
 def walk(
@@ -43,42 +43,34 @@ def walk(
             yield from walk(child, path, (*above, id(module)))
 
 
-def _named(module: object, which: str) -> Iterator[tuple[str, Any]]:
-    count = 0
+def tables(module: object) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """Parameters and buffers by path, and the keys of the state dictionary, in one walk.
+
+    A shared parameter stands under each of its paths; a buffer that is not persistent is no key.
+    """
+    found: dict[str, dict[str, Any]] = {"_parameters": {}, "_buffers": {}}
+    names: list[str] = []
     for prefix, part in walk(module):
-        for name, tensor in _entries(part, which):
-            if not is_a(tensor, _Tensor):
-                continue
-            path = f"{prefix}.{name}" if prefix else name
-            count += 1
-            if count > MAX_ITEMS:
-                return
-            if len(path) <= MAX_NAME:
-                yield path, tensor
+        loose = own(part).get("_non_persistent_buffers_set")
+        for which, table in found.items():
+            for name, tensor in _entries(part, which):
+                path = f"{prefix}.{name}" if prefix else name
+                if not is_a(tensor, _Tensor) or len(path) > MAX_NAME or len(table) >= MAX_ITEMS:
+                    continue
+                table[path] = tensor
+                if which == "_parameters" or type(loose) is not set or name not in loose:
+                    names.append(path)
+    return found["_parameters"], found["_buffers"], names[:MAX_ITEMS]
 
 
 def parameters(module: object) -> dict[str, Any]:
-    """Registered parameters by path; a shared one stands under each of its paths."""
-    return dict(_named(module, "_parameters"))
+    """Registered parameters by path."""
+    return tables(module)[0]
 
 
 def buffers(module: object) -> dict[str, Any]:
     """Registered buffers by path, persistent or not."""
-    return dict(_named(module, "_buffers"))
-
-
-def state_names(module: object) -> list[str]:
-    """Parameters and persistent buffers: the keys of the state dictionary."""
-    names: list[str] = []
-    for prefix, part in walk(module):
-        loose = members(part).get("_non_persistent_buffers_set", set())
-        for which in ("_parameters", "_buffers"):
-            for name, tensor in _entries(part, which):
-                if is_a(tensor, _Tensor) and not (
-                    which == "_buffers" and type(loose) is set and name in loose
-                ):
-                    names.append(f"{prefix}.{name}" if prefix else name)
-    return [name for name in names if len(name) <= MAX_NAME][:MAX_ITEMS]
+    return tables(module)[1]
 
 
 def slot(path: str, tensor: Any) -> Slot:
@@ -100,13 +92,8 @@ def module_value(handle: int, module: object) -> ModuleValue:
     """A module as the judge sees it."""
     if not is_a(module, _Module):
         return ModuleValue(handle, type_name(module))
-    return ModuleValue(
-        handle,
-        type_name(module),
-        slots(parameters(module)),
-        slots(buffers(module)),
-        tuple(state_names(module)),
-    )
+    held, kept, names = tables(module)
+    return ModuleValue(handle, type_name(module), slots(held), slots(kept), tuple(names))
 
 
 def submodules(module: object) -> list[tuple[str, str, bool]]:
@@ -149,9 +136,9 @@ def _leaves(path: str, item: object, depth: int) -> Iterator[tuple[str, object]]
         return
     yield path, item
     if is_a(item, _Module) and depth:
-        for which in ("_parameters", "_buffers"):
-            for name, tensor in _named(item, which):
-                yield f"{path}.{name}", tensor
+        held, kept, _ = tables(item)
+        for name, tensor in (*held.items(), *kept.items()):
+            yield f"{path}.{name}", tensor
 
 
 def locate(module: object, path: str) -> object:

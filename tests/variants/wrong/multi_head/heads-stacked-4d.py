@@ -14,7 +14,7 @@ class MultiHeadAttentionWrapper(nn.Module):
         )
 
     def forward(self, x):
-        return torch.stack([head(x) for head in self.heads], dim=-1)
+        return torch.stack([head(x) for head in self.heads])
 
 
 class MultiHeadAttention(nn.Module):

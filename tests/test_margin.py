@@ -1,0 +1,297 @@
+"""Every mistake of the catalogue shows on the inputs of the hidden checks, with room to spare.
+
+A mistake that came out within a few tolerances of the reference, or of another mistake, would be
+seen on one machine and not on the next. What is the same by nature is listed here, by hand.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from autograder.assignment import load_assignment
+from autograder.catalogue import Catalogue, load_catalogue
+from autograder.chain import Chain, Given, Step, StepRaises, run
+from autograder.checks import causal, multi_head, multi_head_wrapper, simplified, trainable
+from autograder.checks.failures import told_shape
+from autograder.checks.sample import Sample, Sizes
+from autograder.compare import difference, tolerance
+
+ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
+SECRETS = (b"practice", b"a course that takes its exam seriously", b"one more term's secret")
+
+#: How many tolerances a mistake must be away from everything that it is not.
+ROOM = 10
+
+#: Name and mistake: the inputs on which it is no mistake, and why.
+RIGHT_ON = {
+    # One query has one row of scores: there is nothing but the row to normalise over.
+    ("context_vector", "softmax-over-queries"): {"usual", "other", "square"},
+    ("context_vector", "softmax-flattened"): {"usual", "other", "square"},
+    ("softmax", "softmax-over-queries"): {"(7,)"},
+    ("softmax", "softmax-flattened"): {"(7,)"},
+    ("softmax", "softmax-without-keepdim"): {"(7,)"},
+    # What the row is divided by does not matter where it is divided by its sum again.
+    ("renormalized_weights", "softmax-exp-only"): {"5", "8"},
+    ("renormalized_weights", "softmax-flattened"): {"5", "8"},
+    # d_in and d_out are the same.
+    ("SelfAttention_v1", "scale-by-input-width"): {"square"},
+    ("SelfAttention_v2", "scale-by-input-width"): {"square"},
+    ("CausalAttention", "scale-by-input-width"): {"square"},
+    ("MultiHeadAttention", "reshaped-with-d-in"): {"square"},
+    # The text is as long as the mask, or shorter than a mask that is too small.
+    ("CausalAttention", "mask-not-cut"): {"whole"},
+    ("MultiHeadAttention", "mask-not-cut"): {"whole"},
+    ("CausalAttention", "mask-cut-in-rows-only"): {"whole"},
+    ("MultiHeadAttention", "mask-cut-in-rows-only"): {"whole"},
+    ("CausalAttention", "mask-sized-by-embedding"): {"other", "square"},
+    ("MultiHeadAttention", "mask-sized-by-embedding"): {"usual", "other", "square"},
+}
+
+#: Mistakes that are one and the same program, and which none of their outputs can tell apart.
+ONE_PROGRAM = {
+    frozenset({"query-from-keys", "keys-with-keys"}),  # keys @ keys.T, however it comes about
+    frozenset({"keys-from-query-layer", "queries-with-queries"}),
+    frozenset({"scale-by-dk", "scale-twice"}),  # sqrt(d) * sqrt(d)
+}
+
+#: The same for one name only.
+ONE_PROGRAM_IN = {
+    # A vector of scores has one dimension, whichever is chosen.
+    ("context_vector", frozenset({"softmax-over-queries", "softmax-flattened"})),
+    # tokens @ tokens.T is symmetric: its rows' sums are its columns' sums.
+    ("attention_weights", frozenset({"softmax-over-queries", "softmax-without-keepdim"})),
+    ("context_vectors", frozenset({"softmax-over-queries", "weights-transposed"})),
+    # Divided by its sum again, so it does not matter by what it was divided before.
+    ("renormalized_weights", frozenset({"softmax-exp-only", "softmax-flattened"})),
+    ("renormalized_weights", frozenset({"softmax-no-exp", "no-softmax"})),
+}
+
+#: Name, null program and mistake that are one program: nothing is done, so nothing is earned.
+NOTHING_DONE = {
+    ("softmax", "inputs-returned", "no-softmax"),
+    ("causal_mask", "zeros", "no-mask"),
+}
+
+Inputs = Mapping[str, Given]
+Outputs = Mapping[str, Tensor | None]  # by input; None: code written so raises
+
+
+def drawn(sample: Sample, sizes: Mapping[str, Sizes]) -> Inputs:
+    """What a values check of a module calls it with."""
+    return {
+        label: Given(
+            tokens=sample.tokens("strong", each),
+            weights=sample.weights("strong", each),
+            heads=max(each.heads, 1),
+            context_length=each.context_length,
+        )
+        for label, each in sizes.items()
+    }
+
+
+def stacked(sample: Sample, sizes: Sizes) -> Given:
+    """What the values check of the wrapper compares with: heads that are right."""
+    tokens = sample.tokens("strong", sizes)
+    head = load_catalogue("autograder.misconceptions.causal").chains["CausalAttention"]
+    held = (multi_head_wrapper.head_weights(sample, sizes, place) for place in range(sizes.heads))
+    return Given(
+        tokens=tokens, parts=tuple(run(head, Given(tokens=tokens, weights=each)) for each in held)
+    )
+
+
+@cache
+def inputs_of(name: str, secret: bytes) -> Inputs:
+    """The inputs of a name's values checks, as the hidden checks make them."""
+    sample = Sample(secret)
+    tokens = {each.label: each.drawn(sample) for each in simplified.STRONG}
+    if name in ("attention_scores", "context_vector"):
+        return {label: simplified.score_question(each, row=1) for label, each in tokens.items()}
+    if name in ("attention_weights", "context_vectors"):
+        return {label: Given(tokens=each) for label, each in tokens.items()}
+    if name == "softmax":
+        return {
+            told_shape(shape): Given(scores=sample.numbers("scores", *shape, reach=4.0))
+            for shape in simplified.SHAPES
+        }
+    if name in trainable.BOTH:
+        sizes = {"usual": trainable.USUAL, "other": trainable.OTHER, "square": trainable.SQUARE}
+        return drawn(sample, sizes)
+    if name == "causal_mask":
+        return {str(count): Given(count=count) for count in (5, 8)}
+    if name in causal.BY_WEIGHTS:
+        return {str(count): Given(scores=causal.scores_of(sample, count)) for count in (5, 8)}
+    if name == "CausalAttention":
+        return drawn(sample, dict(zip(causal.STRONG_IDS, causal.STRONG, strict=True)))
+    if name == "MultiHeadAttention":
+        return drawn(sample, dict(zip(multi_head.STRONG_IDS, multi_head.STRONG, strict=True)))
+    assert name == "MultiHeadAttentionWrapper"
+    return {
+        "usual": stacked(sample, multi_head_wrapper.USUAL),
+        "other": stacked(sample, multi_head_wrapper.OTHER),
+    }
+
+
+def output(chain: Chain, given: Given, replaced: Mapping[str, Step] | None = None) -> Tensor | None:
+    try:
+        with torch.no_grad():
+            found = run(chain, given, replaced)
+    except (StepRaises, RuntimeError, IndexError):
+        return None
+    return found.float() if found.dtype == torch.bool else found  # as it is observed
+
+
+@cache
+def right(name: str, secret: bytes) -> Outputs:
+    chain = catalogue_of(name).chains[name]
+    return {label: output(chain, given) for label, given in inputs_of(name, secret).items()}
+
+
+@cache
+def wrong(name: str, secret: bytes) -> Mapping[tuple[str, int], Outputs]:
+    """What each mistake gives, by id and number of its coding."""
+    catalogue = catalogue_of(name)
+    chain = catalogue.chains[name]
+    return {
+        (entry.id, coding): {
+            label: output(chain, given, {entry.step: step})
+            for label, given in inputs_of(name, secret).items()
+        }
+        for entry in catalogue.of(name)
+        for coding, step in enumerate(entry.steps)
+    }
+
+
+def catalogue_of(name: str) -> Catalogue:
+    return load_catalogue(ASSIGNMENT.stage_of(name).misconceptions)
+
+
+def tolerances(found: Tensor | None, other: Tensor | None) -> float:
+    """How many tolerances two outputs are apart; raising is a thing of its own."""
+    if found is None or other is None:
+        return 0.0 if found is other else math.inf
+    return difference(found, other) / tolerance(found)
+
+
+def close_pairs(name: str, secret: bytes) -> Iterator[frozenset[str]]:
+    """Mistakes that no input tells apart, though at least one of them returns something."""
+    for (first, ours), (second, theirs) in combinations(wrong(name, secret).items(), 2):
+        silent = all(each is None for each in (*ours.values(), *theirs.values()))
+        if first[0] == second[0] or silent:
+            continue
+        if max(tolerances(ours[label], theirs[label]) for label in ours) < ROOM:
+            yield frozenset({first[0], second[0]})
+
+
+NAMES = [
+    name for stage in ASSIGNMENT.stages for name in load_catalogue(stage.misconceptions).chains
+]
+for_every_name = pytest.mark.parametrize("name", NAMES)
+for_every_secret = pytest.mark.parametrize("secret", SECRETS, ids=["practice", "exam", "term"])
+
+
+@for_every_secret
+@for_every_name
+def test_the_reference_is_finite_and_of_some_size(name: str, secret: bytes) -> None:
+    for label, found in right(name, secret).items():
+        assert found is not None, label
+        assert bool(torch.isfinite(found).all()), label
+        assert float(found.abs().max()) > 0.01, label
+
+
+@for_every_secret
+@for_every_name
+def test_every_mistake_is_ten_tolerances_away_from_the_reference(name: str, secret: bytes) -> None:
+    reference = right(name, secret)
+    near = {
+        (identifier, label): tolerances(found, reference[label])
+        for (identifier, _), outputs in wrong(name, secret).items()
+        for label, found in outputs.items()
+        if found is not None and label not in RIGHT_ON.get((name, identifier), ())
+    }
+    assert {place: apart for place, apart in near.items() if apart < ROOM} == {}
+
+
+@for_every_name
+def test_every_mistake_shows_on_some_input_unless_it_is_none_in_this_name(name: str) -> None:
+    reference = right(name, SECRETS[0])
+    hidden = {
+        identifier
+        for (identifier, _), outputs in wrong(name, SECRETS[0]).items()
+        if all(tolerances(found, reference[label]) < ROOM for label, found in outputs.items())
+    }
+    everywhere = {
+        identifier
+        for (owner, identifier), labels in RIGHT_ON.items()
+        if owner == name and labels == set(reference)
+    }
+    assert hidden == everywhere
+
+
+@for_every_secret
+@pytest.mark.parametrize(("name", "identifier"), RIGHT_ON, ids="-".join)
+def test_what_is_listed_as_no_mistake_is_none(name: str, identifier: str, secret: bytes) -> None:
+    listed = RIGHT_ON[name, identifier]
+    outputs = [held for (each, _), held in wrong(name, secret).items() if each == identifier]
+    if not outputs:
+        pytest.skip(f"{identifier} has no step of its own yet")
+    apart = [
+        min(tolerances(held[label], right(name, secret)[label]) for held in outputs)
+        for label in listed
+    ]
+    assert max(apart) < 0.1
+
+
+@for_every_secret
+@for_every_name
+def test_two_mistakes_can_be_told_apart_or_are_one_program(name: str, secret: bytes) -> None:
+    unknown = {
+        pair
+        for pair in close_pairs(name, secret)
+        if pair not in ONE_PROGRAM
+        and (name, pair) not in ONE_PROGRAM_IN
+        and not all((name, identifier) in RIGHT_ON for identifier in pair)
+    }
+    assert {tuple(sorted(pair)) for pair in unknown} == set()
+
+
+def test_what_is_listed_as_one_program_is_one() -> None:
+    for name, pair in ONE_PROGRAM_IN:
+        assert pair in set(close_pairs(name, SECRETS[0])), name
+    for name in ("SelfAttention_v1", "SelfAttention_v2", "CausalAttention", "MultiHeadAttention"):
+        assert set(close_pairs(name, SECRETS[0])) >= ONE_PROGRAM, name
+
+
+@for_every_secret
+@for_every_name
+def test_no_null_program_is_near_the_reference(name: str, secret: bytes) -> None:
+    for null in catalogue_of(name).nulls:
+        if name in null.outputs:
+            apart = [
+                tolerances(null.outputs[name](given).float(), right(name, secret)[label])
+                for label, given in inputs_of(name, secret).items()
+            ]
+            assert min(apart) >= ROOM, null.id
+
+
+@for_every_secret
+@for_every_name
+def test_no_mistake_is_taken_for_a_null_program(name: str, secret: bytes) -> None:
+    taken = set()
+    for null in catalogue_of(name).nulls:
+        if name not in null.outputs:
+            continue
+        nothing = {
+            label: null.outputs[name](given).float()
+            for label, given in inputs_of(name, secret).items()
+        }
+        for (identifier, _), outputs in wrong(name, secret).items():
+            apart = [tolerances(outputs[label], nothing[label]) for label in nothing]
+            if max(apart) < ROOM and (name, null.id, identifier) not in NOTHING_DONE:
+                taken.add((null.id, identifier))
+    assert taken == set()

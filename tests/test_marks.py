@@ -1,0 +1,237 @@
+"""Hidden checks as a whole: each says what it judges, and together they judge everything."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from autograder.assignment import Assignment, Share, Stage, load_assignment
+from autograder.catalogue import load_catalogue
+from autograder.checks import marks
+from autograder.checks.marks import ATTRIBUTE, Check, check_of, criterion, own, setting, values
+from autograder.checks.plugin import check_files
+from autograder.errors import KitFault
+
+ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
+
+
+def modules_of(stage: Stage) -> list[ModuleType]:
+    package, _, main = stage.checks.rpartition(".")
+    files = [file.stem for file in check_files(ASSIGNMENT)]
+    names = [name for name in files if name == main or name.startswith(f"{main}_")]
+    return [import_module(f"{package}.{name}") for name in names]
+
+
+def marked_tests(stage: Stage) -> Iterator[tuple[str, dict[str, Check]]]:
+    for module in modules_of(stage):
+        for name, held in vars(module).items():
+            if name.startswith("test_") and held.__module__ == module.__name__:
+                yield name, getattr(held, ATTRIBUTE, {})
+
+
+def all_checks(stage: Stage) -> list[Check]:
+    return [check for _, checks in marked_tests(stage) for check in checks.values()]
+
+
+def steps_of(stage: Stage, name: str) -> tuple[str, ...]:
+    chain = load_catalogue(stage.misconceptions).chains.get(name)
+    return () if chain is None else chain.names
+
+
+def evidence(stage: Stage, criterion_id: str, share: Share) -> set[str]:
+    """The kinds of check that speak on a share."""
+    step = criterion_id in steps_of(stage, share.name) and share.aspect is None
+    return {
+        check.kind
+        for check in all_checks(stage)
+        if check.name == share.name
+        and (
+            (criterion_id in check.criteria and check.aspect == share.aspect)
+            or (step and check.kind == "values" and not check.criteria)
+        )
+    }
+
+
+SHARES = [
+    pytest.param(stage, criterion.id, share, id=f"{criterion.id}-{share.name}-{share.aspect}")
+    for stage in ASSIGNMENT.stages
+    for criterion in stage.criteria
+    for share in criterion.shares
+]
+every_stage = pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.id)
+
+
+@pytest.mark.parametrize(("stage", "criterion_id", "share"), SHARES)
+def test_every_share_can_be_lost_without_an_explanation(
+    stage: Stage, criterion_id: str, share: Share
+) -> None:
+    """By a property that needs no reference, or by evidence of its own."""
+    assert evidence(stage, criterion_id, share) & {"property", "own"}
+
+
+@pytest.mark.parametrize(("stage", "criterion_id", "share"), SHARES)
+def test_every_step_is_compared_with_the_reference(
+    stage: Stage, criterion_id: str, share: Share
+) -> None:
+    """So is the form; state, aspects and the exercises are judged by what the modules hold."""
+    steps = steps_of(stage, share.name)
+    if share.aspect is None and (criterion_id in steps or (criterion_id == "form" and steps)):
+        assert "values" in evidence(stage, criterion_id, share)
+    else:
+        assert "own" in evidence(stage, criterion_id, share)
+
+
+@every_stage
+def test_every_test_says_what_it_gives_evidence_on(stage: Stage) -> None:
+    assert [name for name, checks in marked_tests(stage) if not checks] == []
+    assert len(all_checks(stage)) >= 10
+
+
+@every_stage
+def test_every_check_judges_a_name_and_criteria_that_the_stage_has(stage: Stage) -> None:
+    for check in all_checks(stage):
+        assert check.name in stage.names
+        for identifier in check.criteria:
+            shares = stage.criterion(identifier).shares
+            assert (check.name, check.aspect) in {(each.name, each.aspect) for each in shares}
+
+
+@every_stage
+def test_every_rationale_is_a_sentence_for_the_student(stage: Stage) -> None:
+    for check in all_checks(stage):
+        assert check.rationale[:1].isupper() or check.rationale.startswith("`"), check
+        assert check.rationale.endswith("."), check
+        assert 10 < len(check.rationale) < 140, check
+
+
+@every_stage
+def test_names_of_tests_read_as_sentences(stage: Stage) -> None:
+    for name, _ in marked_tests(stage):
+        assert name.count("_") >= 3, name
+
+
+@every_stage
+def test_a_name_whose_outputs_are_compared_is_asked_whether_it_attends_at_all(
+    stage: Stage,
+) -> None:
+    kinds = {
+        name: {each.kind for each in all_checks(stage) if each.name == name} for name in stage.names
+    }
+    chains = load_catalogue(stage.misconceptions).chains
+    # A mask and a join of heads depend on no scores.
+    exempt = {"causal_mask", "MultiHeadAttentionWrapper"}
+    missing = {name for name in chains if "dependence" not in kinds[name]} - exempt
+    assert missing == set()
+
+
+@every_stage
+def test_no_two_tests_of_a_stage_have_one_name(stage: Stage) -> None:
+    found = [name for name, _ in marked_tests(stage)]
+    assert len(found) == len(set(found))
+
+
+# The marks themselves -----------------------------------------------------------------------
+
+
+def test_a_mark_keeps_the_test_and_takes_its_docstring() -> None:
+    @criterion("masking", "softmax", of="CausalAttention")
+    def test_something() -> str:
+        """A later token
+        changes nothing."""
+        return "ran"
+
+    assert test_something() == "ran"
+    check = getattr(test_something, ATTRIBUTE)["CausalAttention"]
+    rationale = "A later token changes nothing."
+    assert check == Check("CausalAttention", "property", ("masking", "softmax"), None, rationale)
+
+
+def test_each_mark_makes_its_own_kind_of_check() -> None:
+    def plain() -> None:
+        """Something."""
+
+    def kind(mark: marks.Mark) -> Check:
+        check: Check = getattr(mark(plain), ATTRIBUTE)["softmax"]
+        return check
+
+    assert kind(values("softmax")).criteria == ()
+    assert kind(values("softmax")).kind == "values"
+    assert kind(setting("form", "softmax")) == Check(
+        "softmax", "values", ("form",), None, "Something."
+    )
+    assert kind(own("form", "softmax", aspect="bias")).aspect == "bias"
+    assert kind(own("form", "softmax")).kind == "own"
+    assert kind(marks.dependence("softmax")).kind == "dependence"
+
+
+class Collector:
+    """Keeps the items of a pytest session that only collects."""
+
+    def __init__(self) -> None:
+        self.items: list[pytest.Item] = []
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        self.items = list(session.items)
+
+
+def collected(*files: Path) -> list[pytest.Function]:
+    collector = Collector()
+    arguments = ["--collect-only", "-q", "--noconftest", "-p", "no:cacheprovider"]
+    ini = Path(marks.__file__).parent / "checks.ini"
+    code = pytest.main(
+        [*map(str, files), f"--config-file={ini}", "--import-mode=importlib", *arguments],
+        plugins=[collector],
+    )
+    assert code == pytest.ExitCode.OK
+    return [item for item in collector.items if isinstance(item, pytest.Function)]
+
+
+SOURCE = '''
+from autograder.checks.marks import values
+
+@values(of=("masked_weights", "renormalized_weights"))
+def test_of_two_names(name):
+    """Both."""
+
+@values(of="causal_mask")
+def test_of_one_name():
+    """One."""
+
+def test_that_says_nothing():
+    """None."""
+'''
+
+
+@pytest.fixture
+def items(tmp_path: Path) -> dict[str, pytest.Function]:
+    file = tmp_path / "written_checks.py"
+    file.write_text(SOURCE)
+    return {item.name: item for item in collected(file)}
+
+
+def test_a_test_of_several_names_is_one_check_for_each(items: dict[str, pytest.Function]) -> None:
+    names = {name: check_of(item).name for name, item in items.items() if "two" in name}
+    assert names == {
+        "test_of_two_names[masked_weights]": "masked_weights",
+        "test_of_two_names[renormalized_weights]": "renormalized_weights",
+    }
+    assert check_of(items["test_of_one_name"]).name == "causal_mask"
+
+
+def test_a_test_that_says_nothing_is_the_kits_fault(items: dict[str, pytest.Function]) -> None:
+    with pytest.raises(KitFault, match="does not say which criterion"):
+        check_of(items["test_that_says_nothing"])
+
+
+def test_all_hidden_checks_are_collected_with_unique_ids() -> None:
+    found = collected(*check_files(ASSIGNMENT))
+    assert len(found) > 80
+    assert {check_of(item).name for item in found} == set(assignment().names)
+    places = [(item.path.stem.partition("_")[0], item.name) for item in found]
+    assert len(places) == len(set(places))
+
+
+def assignment() -> Assignment:
+    return ASSIGNMENT

@@ -1,0 +1,254 @@
+"""Which parameter is which: told by names, by fused layouts, and by nothing else."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+
+from autograder.checks.roles import CONTRACT, RolesUnknown, roles_of
+
+Shapes = dict[str, tuple[int, ...]]
+ROLES = ("query", "key", "value")
+D_IN, D_OUT = 7, 5
+
+
+def numbers(*shape: int) -> Tensor:
+    return torch.arange(torch.Size(shape).numel(), dtype=torch.float32).reshape(shape) + 1
+
+
+def weights(
+    d_in: int, d_out: int, *, bias: bool = False, output: bool = False
+) -> dict[str, Tensor]:
+    held = {role: numbers(d_in, d_out) + 100 * place for place, role in enumerate(ROLES)}
+    if bias:
+        held |= {f"{role}_bias": numbers(d_out) - 100 * place for place, role in enumerate(ROLES)}
+    if output:
+        held |= {"output": numbers(d_out, d_out) * 7, "output_bias": numbers(d_out) * 11}
+    return held
+
+
+def shapes_of(module: nn.Module) -> Shapes:
+    return {path: tuple(held.shape) for path, held in module.named_parameters()}
+
+
+def layers(names: dict[str, str], *, bias: bool, output: bool) -> nn.Module:
+    module = nn.Module()
+    for role in ROLES:
+        module.add_module(names[role], nn.Linear(D_IN, D_OUT, bias=bias))
+    if output:
+        module.add_module(names["output"], nn.Linear(D_OUT, D_OUT))
+    return module
+
+
+# Names --------------------------------------------------------------------------------------
+
+SPELLINGS: list[Callable[[str], str]] = [
+    lambda role: f"W_{role}",
+    lambda role: f"w_{role}",
+    lambda role: role,
+    lambda role: f"{role}_proj",
+    lambda role: f"{role}_layer",
+    lambda role: f"{role}_projection",
+    lambda role: f"W_{role[0]}",
+    lambda role: f"{role[0]}_proj",
+    lambda role: f"to_{role[0]}",
+    lambda role: f"{role[0]}_linear",
+    lambda role: f"linear_{role}",
+    lambda role: f"W{role[0]}",
+]
+
+
+def test_the_contracts_names_are_found_and_said_to_be_exact() -> None:
+    roles = roles_of(shapes_of(layers(CONTRACT, bias=True, output=True)), D_IN, D_OUT, output=True)
+    assert roles.exact
+    assert {role: place.path for role, place in roles.places.items()} == {
+        "query": "W_query.weight",
+        "query_bias": "W_query.bias",
+        "key": "W_key.weight",
+        "key_bias": "W_key.bias",
+        "value": "W_value.weight",
+        "value_bias": "W_value.bias",
+        "output": "out_proj.weight",
+        "output_bias": "out_proj.bias",
+    }
+
+
+@pytest.mark.parametrize("spell", SPELLINGS[1:], ids=lambda spell: spell("query"))
+def test_near_names_are_found_and_said_not_to_be_exact(spell: Callable[[str], str]) -> None:
+    names = {role: spell(role) for role in ROLES} | {"output": "proj"}
+    roles = roles_of(shapes_of(layers(names, bias=False, output=True)), D_IN, D_OUT, output=True)
+    assert not roles.exact
+    for role in (*ROLES, "output"):
+        assert roles.places[role].path == f"{names[role]}.weight"
+
+
+@pytest.mark.parametrize(
+    "name", ["out_proj", "output", "o_proj", "W_o", "c_proj", "fc_out", "proj"]
+)
+def test_the_output_projection_has_several_names(name: str) -> None:
+    names = CONTRACT | {"output": name}
+    roles = roles_of(shapes_of(layers(names, bias=False, output=True)), D_IN, D_OUT, output=True)
+    assert roles.places["output"].path == f"{name}.weight"
+
+
+def test_an_output_projection_that_is_not_there_is_left_out() -> None:
+    module = layers(CONTRACT, bias=False, output=False)
+    assert "output" not in roles_of(shapes_of(module), D_IN, D_OUT, output=True).places
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_that_nothing_plays_is_told_with_what_was_found(role: str) -> None:
+    shapes: Shapes = {f"W_{each}": (D_IN, D_OUT) for each in ROLES if each != role}
+    with pytest.raises(RolesUnknown) as caught:
+        roles_of({**shapes, "layer_1": (D_IN, D_OUT)}, D_IN, D_OUT, output=False)
+    assert caught.value.role == CONTRACT[role]
+    assert set(caught.value.found) == {*shapes, "layer_1"}
+
+
+def test_two_names_that_could_both_be_meant_are_not_guessed_between() -> None:
+    shapes: Shapes = {
+        "q_proj": (D_IN, D_OUT),
+        "query_layer": (D_IN, D_OUT),
+        "W_key": (D_IN, D_OUT),
+        "W_value": (D_IN, D_OUT),
+    }
+    with pytest.raises(RolesUnknown):
+        roles_of(shapes, D_IN, D_OUT, output=False)
+
+
+def test_the_contracts_name_wins_over_a_near_one() -> None:
+    shapes: Shapes = {f"W_{role}": (D_IN, D_OUT) for role in ROLES}
+    roles = roles_of({"query": (D_IN, D_OUT), **shapes}, D_IN, D_OUT, output=False)
+    assert roles.places["query"].path == "W_query"
+
+
+@given(
+    paths=st.dictionaries(
+        st.from_regex(r"[a-zA-Z_.]{1,12}", fullmatch=True),
+        st.lists(st.integers(1, 20), max_size=3).map(tuple),
+        max_size=6,
+    )
+)
+def test_whatever_a_module_is_called_roles_are_found_or_told_to_be_unknown(paths: Shapes) -> None:
+    try:
+        roles = roles_of(paths, D_IN, D_OUT, output=True)
+    except RolesUnknown as unknown:
+        assert set(unknown.found) == set(paths)
+    else:
+        assert {place.path for place in roles.places.values()} <= set(paths)
+        assert set(ROLES) <= roles.places.keys()
+
+
+# Which way round ----------------------------------------------------------------------------
+
+
+@given(d_in=st.integers(1, 9), d_out=st.integers(1, 9))
+def test_a_shape_tells_which_way_round_a_weight_is_held(d_in: int, d_out: int) -> None:
+    assume(d_in != d_out)
+    shapes: Shapes = {"W_query": (d_in, d_out), "W_key": (d_out, d_in), "W_value": (d_in, d_out)}
+    roles = roles_of(shapes, d_in, d_out, output=False)
+    turned = {role: place.transposed for role, place in roles.places.items()}
+    assert turned == {"query": False, "key": True, "value": False}
+
+
+def test_where_both_sizes_are_equal_the_holder_tells() -> None:
+    shapes: Shapes = {"W_query": (4, 4), "W_key.weight": (4, 4), "W_value": (4, 4)}
+    roles = roles_of(shapes, 4, 4, output=False)
+    turned = {role: place.transposed for role, place in roles.places.items()}
+    assert turned == {"query": False, "key": True, "value": False}
+
+
+# Putting weights in place -------------------------------------------------------------------
+
+
+def fill(module: nn.Module, settings: dict[str, Tensor]) -> None:
+    with torch.no_grad():
+        for path, value in settings.items():
+            held = module.get_parameter(path)
+            assert held.shape == value.shape, path
+            held.copy_(value)
+
+
+@given(bias=st.booleans(), output=st.booleans())
+def test_a_linear_layer_computes_with_what_it_was_given(bias: bool, output: bool) -> None:
+    module = layers(CONTRACT, bias=bias, output=output)
+    held = weights(D_IN, D_OUT, bias=bias, output=output)
+    roles = roles_of(shapes_of(module), D_IN, D_OUT, output=output)
+    fill(module, roles.settings(held))
+    tokens = numbers(3, D_IN)
+    for role in ROLES:
+        found = module.get_submodule(CONTRACT[role])(tokens)
+        torch.testing.assert_close(found, tokens @ held[role] + held.get(f"{role}_bias", 0.0))
+
+
+def test_a_bias_that_the_module_has_and_the_weights_have_not_is_set_to_zero() -> None:
+    module = layers(CONTRACT, bias=True, output=False)
+    roles = roles_of(shapes_of(module), D_IN, D_OUT, output=False)
+    settings = roles.settings(weights(D_IN, D_OUT))
+    assert settings["W_query.bias"].equal(torch.zeros(D_OUT))
+
+
+def test_a_bias_that_the_module_has_not_is_left_out() -> None:
+    module = layers(CONTRACT, bias=False, output=False)
+    roles = roles_of(shapes_of(module), D_IN, D_OUT, output=False)
+    assert set(roles.settings(weights(D_IN, D_OUT, bias=True))) == {
+        f"W_{role}.weight" for role in ROLES
+    }
+
+
+@given(
+    d_in=st.integers(1, 6),
+    d_out=st.integers(1, 6),
+    bias=st.booleans(),
+    linear=st.booleans(),
+    output=st.booleans(),
+)
+def test_what_was_put_in_place_is_read_again(
+    d_in: int, d_out: int, bias: bool, linear: bool, output: bool
+) -> None:
+    shapes: Shapes = {}
+    for role in ROLES:
+        shapes[f"W_{role}.weight" if linear else f"W_{role}"] = (
+            (d_out, d_in) if linear else (d_in, d_out)
+        )
+        if bias and linear:
+            shapes[f"W_{role}.bias"] = (d_out,)
+    if output:
+        shapes |= {"out_proj.weight": (d_out, d_out), "out_proj.bias": (d_out,)}
+    held = weights(d_in, d_out, bias=bias and linear, output=output)
+    roles = roles_of(shapes, d_in, d_out, output=output)
+    found = roles.read(roles.settings(held))
+    assert found.keys() == held.keys()
+    assert all(found[role].equal(held[role]) for role in held)
+
+
+@pytest.mark.parametrize("name", ["qkv", "c_attn", "W_qkv", "qkv_proj", "in_proj", "to_qkv"])
+@pytest.mark.parametrize("bias", [False, True])
+def test_a_fused_layer_holds_query_key_and_value_one_under_the_other(name: str, bias: bool) -> None:
+    module = nn.Module()
+    module.add_module(name, nn.Linear(D_IN, 3 * D_OUT, bias=bias))
+    held = weights(D_IN, D_OUT, bias=bias)
+    roles = roles_of(shapes_of(module), D_IN, D_OUT, output=False)
+    assert not roles.exact
+    settings = roles.settings(held)
+    fill(module, settings)
+    tokens = numbers(3, D_IN)
+    parts = module.get_submodule(name)(tokens).chunk(3, dim=-1)
+    for role, found in zip(ROLES, parts, strict=True):
+        torch.testing.assert_close(found, tokens @ held[role] + held.get(f"{role}_bias", 0.0))
+    read = roles.read(settings)
+    assert all(read[role].equal(held[role]) for role in held)
+
+
+def test_a_fused_layer_of_an_unknown_name_is_not_guessed() -> None:
+    with pytest.raises(RolesUnknown):
+        roles_of({"everything.weight": (3 * D_OUT, D_IN)}, D_IN, D_OUT, output=False)
+
+
+def test_what_cannot_be_read_is_left_out() -> None:
+    shapes: Shapes = {f"W_{role}": (D_IN, D_OUT) for role in ROLES}
+    roles = roles_of(shapes, D_IN, D_OUT, output=False)
+    assert roles.read({"W_key": numbers(D_IN, D_OUT)}).keys() == {"key"}
