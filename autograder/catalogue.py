@@ -32,6 +32,7 @@ class Misconception:
     other numbers come out.
     raises: patterns of the exception's "type: text" by which it is recognised.
     names: the names in which it can occur; empty: every name whose chain has the step.
+    hides: criteria whose own checks cannot be passed with this mistake, so it alone is charged.
     """
 
     id: str
@@ -44,6 +45,7 @@ class Misconception:
     raises: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     aspect: str | None = None
+    hides: tuple[str, ...] = ()
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -62,6 +62,8 @@ def _witnesses(assignment: Assignment, stage: Stage, evidence: Evidence) -> dict
         outcomes = [entry for entry in evidence.outcomes if entry.check.name == name]
         recorded = evidence.of(name)
         standing = standing_of(name, catalogue, outcomes, recorded)
+        if name in evidence.borrowed and standing.kind != "null":
+            standing = Standing(name, "borrowed")
         found[name] = Witness(catalogue, standing, outcomes, recorded, assignment.forbidden)
     return {
         name: replace(witness, standing=_settled(stage, witness.standing, found))
@@ -134,6 +136,8 @@ def _tell_once(
         standing = witness.standing
         if standing.kind != "unseen" or standing.mistake is not None:
             continue
+        if standing.status == "failed":
+            continue  # its weights could not be found, which its state is charged for
         for place, _, _ in _places(stage, name):
             if verdicts[place].status == "blocked":
                 verdicts[place] = replace(verdicts[place], status=standing.status)

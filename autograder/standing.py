@@ -12,13 +12,15 @@ from autograder.checks.evidence import Outcome, Recorded
 from autograder.explain import Explanation, Observation, explain, null_program
 from autograder.result import Status, worst
 
-Kind = Literal["right", "explained", "unexplained", "null", "unseen", "absent"]
+Kind = Literal["right", "explained", "unexplained", "null", "unseen", "absent", "borrowed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
     """What is known of a name as a whole.
 
+    borrowed: wrong only because it calls another of the student's functions that is wrong; with a
+    library's in its place it is right, so that the mistake is charged where it is made.
     explained: `explanation` reproduces its outputs. unseen: it never gave an output to compare;
     `status` and `text` say why, and `mistake` is the catalogue's entry that raises so. partial: it
     gave right outputs for some sizes and raised for others, for a reason that nobody knows.
@@ -74,7 +76,10 @@ def standing_of(
     if found is not None:
         text = next((entry.text for entry in base if entry.status == "error"), "")
         return Standing(name, "explained", found, text=text, partial=partial)
-    if any(o.check.kind == "dependence" and o.status == "failed" for o in outcomes):
+    if any(
+        outcome.check.kind == "dependence" and outcome.status == "failed" and outcome.shape is None
+        for outcome in outcomes
+    ):
         return Standing(
             name,
             "null",

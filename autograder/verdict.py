@@ -39,6 +39,8 @@ class Witness:
         """Whether the share is kept."""
         spoke = self._spoke(criterion.id, share.aspect)
         standing = self.standing
+        if standing.kind == "borrowed":
+            return Verdict("passed", spoke)
         if standing.kind in ("absent", "null"):
             return Verdict(standing.status, spoke, text=standing.text)
         if standing.kind == "unseen":
@@ -49,6 +51,8 @@ class Witness:
         library = self._library(criterion.id)
         if library is not None and share.aspect is None:
             return library
+        if standing.kind == "unexplained" and criterion.id != "state" and not self._is_steady():
+            return Verdict("blocked", spoke, text=UNSTEADY)
         if standing.partial and criterion.id == "form":
             return Verdict("error", spoke, mistakes=self._sizes_built_in(), text=standing.text)
         failing = [
@@ -58,8 +62,6 @@ class Witness:
             return self._lost(spoke, failing)
         if standing.kind == "unexplained" and not self._has_evidence(criterion.id, spoke):
             failing = [outcome for outcome in spoke if outcome.status != "passed"]
-            if not self._is_steady():
-                return Verdict("blocked", spoke, text=UNSTEADY)
             return Verdict("failed", spoke, failing=next(iter(failing), None))
         return Verdict("passed", spoke)
 
@@ -94,20 +96,27 @@ class Witness:
             return False  # what the standing says of it decides
         records = [entry for entry in self.recorded if entry.check_id == outcome.check_id]
         if kind == "explained":
-            if standing_raises(self.standing, outcome):
+            if standing_raises(self.standing, outcome) or self._recognised_in(outcome):
                 return False
             return not all(self._as_explained(entry) for entry in records) or not records
         if kind == "unexplained":
             return not records or any(entry.shape != entry.expected_shape for entry in records)
         return True
 
+    def _recognised_in(self, outcome: Outcome) -> bool:
+        """Whether a known mistake of the name raises what this check met."""
+        return bool(outcome.exception) and any(
+            mistake.recognises(outcome.exception) for mistake in self.standing.mistakes
+        )
+
     def _excused(self, outcome: Outcome) -> bool:
         """Whether a program with the known mistakes alone would fail this check as well."""
         standing = self.standing
+        hidden = {criterion for mistake in standing.mistakes for criterion in mistake.hides}
+        if hidden & set(outcome.check.criteria):
+            return True
         if outcome.status == "error":
-            return standing.partial or any(
-                mistake.recognises(outcome.exception) for mistake in standing.mistakes
-            )
+            return standing.partial or self._recognised_in(outcome)
         if outcome.shape is not None:
             return any(entry.shape != entry.expected_shape for entry in self.recorded)
         chain = self.catalogue.chains.get(standing.name)
@@ -159,11 +168,7 @@ class Witness:
 
     def _recognised(self, outcome: Outcome) -> tuple[Misconception, ...]:
         """The misconception of this criterion whose exception it is."""
-        exceptions = [
-            entry.observation.exception
-            for entry in self.recorded
-            if entry.check_id == outcome.check_id
-        ]
+        exceptions = [outcome.exception] if outcome.exception else []
         chain = self.catalogue.chains.get(self.standing.name)
         seen = [entry.observation for entry in self.recorded if entry.check_id == outcome.check_id]
         for entry in self.catalogue.of(self.standing.name):

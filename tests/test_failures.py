@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.checks.failures import CheckFailed, require, rows, told_call, told_shape
+from autograder.checks.failures import CheckFailed, require, rows, told_shape
 
 shapes = st.lists(st.integers(0, 99), max_size=5)
 
@@ -49,12 +49,6 @@ def test_a_shape_is_told_as_python_writes_it(shape: tuple[int, ...], told: str) 
 def test_every_shape_is_told_like_a_tuple(shape: list[int]) -> None:
     assert told_shape(shape) == str(tuple(shape))
     assert told_shape(torch.Size(shape)) == str(tuple(shape))
-
-
-def test_a_call_is_told_with_the_shapes_of_its_arguments() -> None:
-    told = told_call("attention_scores", ("query", (4,)), ("inputs", (6, 4)))
-    assert told == "attention_scores(query (4,), inputs (6, 4))"
-    assert told_call("gpt2_attention") == "gpt2_attention()"
 
 
 def test_a_teacher_sees_a_few_rounded_numbers() -> None:

@@ -239,6 +239,12 @@ def weights_are_named(module: ModuleProxy, sizes: Sizes, layers: bool, output: b
     """The contract's names hold weights of the contract's shapes, registered as parameters."""
     shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
     roles = ("query", "key", "value", "output") if output else ("query", "key", "value")
+    require(
+        bool(module.parameters) or not plain_tensors(module),
+        "weights that PyTorch does not know of: the module has no parameters",
+        "registered parameters",
+        misconception="unregistered-parameters",
+    )
     for role in roles:
         path = f"{CONTRACT[role]}.weight" if layers or role == "output" else CONTRACT[role]
         rows = sizes.d_out if role == "output" else sizes.d_in
@@ -272,6 +278,8 @@ def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
     """Biases of query, key and value are there with `qkv_bias=True` and only then."""
     for wanted in (False, True):
         module = make(student, name, replace(sizes, bias=wanted))
+        if not module.parameters:
+            return  # weights that are no parameters are judged as such
         there = [
             role
             for role in ("query", "key", "value")

@@ -150,7 +150,7 @@ def _named(seen: Seen, dropped: Tensor, telling: Tensor, unpaired: bool) -> Chec
         return _wrong("what is kept was not enlarged", "dropout-not-rescaled")
     sums = _row_sums(trained, seen.heads)
     sound = torch.isfinite(sums)
-    whole = _near(sums, _row_sums(kept, seen.heads))
+    whole = _near(sums, _row_sums(kept, seen.heads)) | (sums == 0)
     rows = dropped & torch.isfinite(trained) & telling
     if bool(rows.any()) and bool(whole[sound].all()):
         return _wrong("rows that sum to 1 again after dropping", "dropout-renormalised")
@@ -179,7 +179,8 @@ def _copies_differ(seen: Seen) -> bool:
     kept = seen.kept.unflatten(-1, (parts, 2, TOKENS))
     trained = seen.trained.unflatten(-1, (parts, 2, TOKENS))
     alike = _near(kept[..., 0, :], kept[..., 1, :])
-    return bool((~_near(trained[..., 0, :], trained[..., 1, :]) & alike).any())
+    pairs = torch.nan_to_num(trained, nan=0.0, posinf=0.0, neginf=0.0)
+    return bool((~_near(pairs[..., 0, :], pairs[..., 1, :]) & alike).any())
 
 
 def _wrong(found: str, misconception: str | None) -> CheckFailed:

@@ -53,10 +53,14 @@ class Recorded:
 
 @dataclass
 class Evidence:
-    """Everything that one submission's checks saw."""
+    """Everything that one submission's checks saw.
+
+    borrowed: names that are right once the other functions they call are a library's.
+    """
 
     outcomes: list[Outcome] = field(default_factory=list)
     recorded: list[Recorded] = field(default_factory=list)
+    borrowed: set[str] = field(default_factory=set)
 
     def of(self, name: str) -> list[Recorded]:
         """The comparisons of one name, in the order in which they were made."""

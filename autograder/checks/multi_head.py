@@ -247,14 +247,14 @@ def test_biases_take_part(student: Student, sample: Sample, observe: Observer) -
 @criterion("output", of=MHA)
 def test_it_equals_the_librarys_module(student: Student, sample: Sample) -> None:
     """With the same weights PyTorch's `nn.MultiheadAttention` gives the same."""
-    sizes = replace(SQUARE, bias=True)
+    sizes = SQUARE
     subject = build(student, sample, MHA, sizes)
     weights = subject.weights
     library = nn.MultiheadAttention(sizes.d_out, sizes.heads, batch_first=True).eval()
     roles = ("query", "key", "value")
     with torch.no_grad():
         library.in_proj_weight.copy_(torch.cat([weights[role].T for role in roles]))
-        library.in_proj_bias.copy_(torch.cat([weights[f"{role}_bias"] for role in roles]))
+        library.in_proj_bias.zero_()
         library.out_proj.weight.copy_(weights["output"].T)
         library.out_proj.bias.copy_(weights["output_bias"])
         tokens = sample.tokens("strong", sizes)

@@ -140,11 +140,44 @@ class Checks:
                 if check.kind == "values" and outcome.status != "passed":
                     wrong.add(check.name)
                 trial.evidence.outcomes.append(outcome)
+            self._look_with_borrowed_functions(items, trial, wrong)
         finally:
             # No fixture of one submission may serve another.
             items[0].session._setupstate.teardown_exact(None)
             self.trial = None
         return trial.evidence
+
+    def _look_with_borrowed_functions(
+        self, items: Sequence[pytest.Item], trial: Trial, wrong: set[str]
+    ) -> None:
+        """Ask wrong names again with a library's functions in the place of other wrong ones.
+
+        A name that is right then has borrowed its mistake; it is charged where it is made.
+        """
+        evidence = trial.evidence
+        for stage in self.assignment.stages:
+            lost = [name for name in stage.names if name in wrong]
+            for name in lost if len(lost) > 1 else ():
+                trial.enter(stage)
+                if not trial.lend(stage, name):
+                    continue
+                trial.evidence, trial.lending = Evidence(), True
+                try:
+                    right = all(
+                        self._passes(item)
+                        for item in items
+                        if self.place(item)[1].kind in ("values", "own")
+                        and self.place(item)[1].name == name
+                    )
+                finally:
+                    trial.evidence, trial.lending = evidence, False
+                if right:
+                    evidence.borrowed.add(name)
+
+    def _passes(self, item: pytest.Item) -> bool:
+        """Whether a check passes. Raises `KitFault` where it fails by itself."""
+        stage, check = self.place(item)
+        return outcome_of(check_id(stage, item), check, end_of(item)).status == "passed"
 
     def _order(self, item: pytest.Item) -> tuple[int, int, bool]:
         """Stage by stage, name by name, properties after everything else; else as written."""

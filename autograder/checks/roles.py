@@ -124,7 +124,7 @@ def _exactly(role: str, shapes: Mapping[str, tuple[int, ...]]) -> str | None:
 
 
 def _leaf(path: str) -> str:
-    return re.sub(r"[._]|weight$", "", path.removesuffix(".weight").lower())
+    return path.removesuffix(".weight").rpartition(".")[2].replace("_", "").lower()
 
 
 def _nearly(role: str, shapes: Mapping[str, tuple[int, ...]]) -> str | None:

@@ -64,6 +64,11 @@ EXERCISES = (
             "The weights of the split module are not the heads' weights one under the other. A "
             "linear layer keeps (out, in): the heads' rows follow each other along dimension 0."
         ),
+        raises=(
+            r"RuntimeError: The size of tensor a .* must match the size of tensor b",
+            r"RuntimeError: Error\(s\) in loading state_dict",
+            r"RuntimeError: (shape mismatch|The expanded size)",
+        ),
         names=("merge_heads",),
     ),
     Misconception(

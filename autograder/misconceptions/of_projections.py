@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from autograder import chain
@@ -57,6 +58,13 @@ def no_projection(values: Values) -> Values:
     return replace(values, query=tokens, key=tokens, value=tokens)
 
 
+def no_projection_scaled_by_width(values: Values) -> Values:
+    """The same, with d_out in the scale although no tensor has that width."""
+    bare = no_projection(values)
+    widths = values.given.weights["value"].shape[1] / bare.query.shape[-1]
+    return replace(bare, query=bare.query / math.sqrt(widths))
+
+
 def values_are_inputs(values: Values) -> Values:
     """The tokens themselves are averaged."""
     right = chain.projections(values)
@@ -66,6 +74,11 @@ def values_are_inputs(values: Values) -> Values:
         raise StepRaises
     return replace(right, value=tokens)
 
+
+_OTHER_WIDTH = (
+    r"RuntimeError: shape '.*' is invalid for input of size",
+    r"RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+)
 
 _SQUARE_ONLY = (
     r"RuntimeError: mat1 and mat2 shapes cannot be multiplied",
@@ -84,6 +97,8 @@ PROJECTIONS = (
             "Queries, keys and values are the inputs themselves: the three weights take no part. "
             "Multiply the inputs by `W_query`, `W_key` and `W_value` first."
         ),
+        codings=(no_projection_scaled_by_width,),
+        raises=_OTHER_WIDTH,
     ),
     Misconception(
         id="linear-weight-not-transposed",
@@ -104,32 +119,11 @@ PROJECTIONS = (
         criterion="projections",
         step="projections",
         replace=shared_projection("query"),
+        codings=(shared_projection("key"), shared_projection("value")),
         title="one layer for query, key and value",
         message=(
-            "Queries, keys and values all come from `W_query`. Then a token can only ask for what "
+            "Queries, keys and values all come from one layer. Then a token can only ask for what "
             "it is itself. Each of the three has a matrix of its own."
-        ),
-    ),
-    Misconception(
-        id="key-projection-shared",
-        criterion="projections",
-        step="projections",
-        replace=shared_projection("key"),
-        title="one layer for query, key and value",
-        message=(
-            "Queries, keys and values all come from `W_key`. Each of the three has a matrix of "
-            "its own."
-        ),
-    ),
-    Misconception(
-        id="value-projection-shared",
-        criterion="projections",
-        step="projections",
-        replace=shared_projection("value"),
-        title="one layer for query, key and value",
-        message=(
-            "Queries, keys and values all come from `W_value`. Each of the three has a matrix of "
-            "its own."
         ),
     ),
     Misconception(
@@ -164,6 +158,7 @@ PROJECTIONS = (
             "The attention weights average the inputs themselves; `W_value` takes no part. The "
             "values are the inputs times `W_value`."
         ),
+        raises=_OTHER_WIDTH,
     ),
     Misconception(
         id="query-value-exchanged",

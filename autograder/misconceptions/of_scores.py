@@ -169,6 +169,7 @@ CONTEXT = (
 BATCHES = (
     Misconception(
         id="first-item-only",
+        hides=("dropout",),
         criterion="form",
         step="projections",
         replace=first_item_only,

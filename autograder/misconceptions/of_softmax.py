@@ -31,6 +31,12 @@ def softmax_without_keepdim(values: Values) -> Values:
     return chain.settle(values, powers / sums)
 
 
+def softmax_shifted_without_keepdim(values: Values) -> Values:
+    """The same, each row shifted by its own maximum first."""
+    powers = torch.exp(values.scores - values.scores.amax(dim=-1, keepdim=True))
+    return chain.settle(values, powers / powers.sum(dim=-1))
+
+
 def softmax_flattened(values: Values) -> Values:
     """Normalise over the whole matrix."""
     powers = exponentials(values.scores)
@@ -102,6 +108,7 @@ PLAIN = (
         criterion="softmax",
         step="softmax",
         replace=softmax_without_keepdim,
+        codings=(softmax_shifted_without_keepdim,),
         title="row sums laid along the columns",
         message=(
             "Each entry is divided by the sum of another row: a sum without `keepdim=True` has "

@@ -87,6 +87,7 @@ STACKING = (
     ),
     Misconception(
         id="heads-stacked-4d",
+        codings=(joined(lambda parts: torch.stack(parts, dim=2)),),
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts, dim=0)),
