@@ -51,7 +51,8 @@ class Values:
     """What is known between two steps.
 
     `after_softmax` holds what a misplaced step does later; `heads_in_front` is false where heads
-    were cut and not brought in front of the tokens.
+    were cut and not brought in front of the tokens, `gather` is how weights meet values where
+    that cannot be a product of both in this order.
     """
 
     given: Given
@@ -64,6 +65,7 @@ class Values:
     output: Tensor
     after_softmax: tuple[Callable[[Tensor], Tensor], ...] = ()
     heads_in_front: bool = True
+    gather: Callable[[Tensor, Tensor], Tensor] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,8 @@ def dropout(values: Values) -> Values:
 
 def context(values: Values) -> Values:
     """Values weighted by the attention weights: `(..., T, d_v)`, or `(d,)` for one query."""
+    if values.gather is not None:
+        return replace(values, context=values.gather(values.weights, values.value))
     return replace(values, context=values.weights @ values.value)
 
 

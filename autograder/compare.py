@@ -31,6 +31,8 @@ def difference(found: Tensor, expected: Tensor) -> float:
         return float("inf")
     if expected.dtype == torch.bool:
         expected = expected.float()
+    if found.dtype == torch.bool:
+        found = found.float()
     if found.numel() == 0:
         return 0.0
     apart = float((found - expected).abs().max())

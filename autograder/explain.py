@@ -120,6 +120,7 @@ class _Option:
     step: Step
     misconception: Misconception | None = None
     rank: int = -1
+    variation: bool = False  # another right way, tried with one mistake at the most
 
 
 def _options(chain: Chain, entries: Sequence[Misconception]) -> dict[str, list[_Option]]:
@@ -127,7 +128,10 @@ def _options(chain: Chain, entries: Sequence[Misconception]) -> dict[str, list[_
     options: dict[str, list[_Option]] = {}
     for name, right in chain.steps:
         ways = (right, *chain.realizations.get(name, ()))
-        options[name] = [_Option(f"right {number}", step) for number, step in enumerate(ways)]
+        options[name] = [
+            _Option(f"right {number}", step, variation=number > 0)
+            for number, step in enumerate(ways)
+        ]
     for rank, entry in enumerate(entries):
         for number, step in enumerate(entry.steps):
             option = _Option(f"{entry.id} {number}", step, entry, rank)
@@ -154,7 +158,7 @@ class _Search:
         """Settings of exactly `size` mistakes that reproduce the observation, in order."""
         begun = self.chain.begin(self.observation.given)
         with torch.no_grad():
-            found = list(self._walk(begun, (), size))
+            found = list(self._walk(begun, (), size, size))
         found.sort(key=lambda chosen: [option.rank for option in chosen if option.misconception])
         return [
             Explanation(
@@ -169,7 +173,7 @@ class _Search:
         ]
 
     def _walk(
-        self, values: Values, chosen: tuple[_Option, ...], left: int
+        self, values: Values, chosen: tuple[_Option, ...], left: int, size: int
     ) -> Iterator[tuple[_Option, ...]]:
         if len(chosen) == len(self.chain.steps):
             if left == 0 and self._fits(values):
@@ -178,11 +182,11 @@ class _Search:
         name, _ = self.chain.steps[len(chosen)]
         for option in self.options[name]:
             cost = 0 if option.misconception is None else 1
-            if cost > left or self.exhausted:
+            if cost > left or self.exhausted or (option.variation and size > 1):
                 continue
             after = self._after(values, chosen, option)
             if after is not None:
-                yield from self._walk(after, (*chosen, option), left - cost)
+                yield from self._walk(after, (*chosen, option), left - cost, size)
 
     def _after(self, values: Values, chosen: tuple[_Option, ...], option: _Option) -> Values | None:
         """The values after one more step; computed once for each distinct prefix."""

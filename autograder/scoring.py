@@ -62,7 +62,8 @@ def _witnesses(assignment: Assignment, stage: Stage, evidence: Evidence) -> dict
         outcomes = [entry for entry in evidence.outcomes if entry.check.name == name]
         recorded = evidence.of(name)
         standing = standing_of(name, catalogue, outcomes, recorded)
-        if name in evidence.borrowed and standing.kind != "null":
+        steady = not any(outcome.unsteady for outcome in outcomes)
+        if name in evidence.borrowed and standing.kind != "null" and steady:
             standing = Standing(name, "borrowed")
         found[name] = Witness(catalogue, standing, outcomes, recorded, assignment.forbidden)
     return {

@@ -43,6 +43,9 @@ class Standing:
         return self.explanation.misconceptions
 
 
+INDEPENDENT = "The result does not depend on the scores between tokens: this is no attention."
+
+
 def is_base(outcome: Outcome) -> bool:
     """Whether a check compares with the reference as such, not in a special setting."""
     return outcome.check.kind == "values" and not outcome.check.criteria
@@ -73,19 +76,16 @@ def standing_of(
         found = explain(name, catalogue, given)
     if found is not None and found.null is not None:
         return _null(name, found.null)
+    independent = any(
+        outcome.check.kind == "dependence" and outcome.status == "failed" and outcome.shape is None
+        for outcome in outcomes
+    )
+    # With several steps a mistake may leave so little of the scores that they hardly show.
+    if independent and (found is None or len(catalogue.chains[name].steps) == 1):
+        return Standing(name, "null", status="failed", text=INDEPENDENT)
     if found is not None:
         text = next((entry.text for entry in base if entry.status == "error"), "")
         return Standing(name, "explained", found, text=text, partial=partial)
-    if any(
-        outcome.check.kind == "dependence" and outcome.status == "failed" and outcome.shape is None
-        for outcome in outcomes
-    ):
-        return Standing(
-            name,
-            "null",
-            status="failed",
-            text="The result does not depend on the scores between tokens: this is no attention.",
-        )
     return Standing(name, "unexplained", status="failed")
 
 

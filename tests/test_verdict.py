@@ -136,7 +136,7 @@ class TestRight:
         verdict = judged(
             RIGHT,
             "masking",
-            [outcome("error", setting, text=text)],
+            [outcome("error", setting, text=text, exception=text)],
             [recorded(setting, None, exception=text)],
         )
         assert (verdict.status, ids(verdict)) == ("error", ["mask-not-cut"])

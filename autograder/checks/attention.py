@@ -235,13 +235,22 @@ def scaled_by_root(student: Student, sample: Sample, name: str, sizes: Sizes) ->
 # State --------------------------------------------------------------------------------------
 
 
+#: What may follow a role's name in the path of its weight.
+ENDINGS = ("", ".weight")
+
+
 def weights_are_named(module: ModuleProxy, sizes: Sizes, layers: bool, output: bool) -> None:
     """The contract's names hold weights of the contract's shapes, registered as parameters."""
     shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
     roles = ("query", "key", "value", "output") if output else ("query", "key", "value")
+    named = [
+        f"{CONTRACT[role]}{ending}" for role in ("query", "key", "value") for ending in ENDINGS
+    ]
     require(
-        bool(module.parameters) or not plain_tensors(module),
-        "weights that PyTorch does not know of: the module has no parameters",
+        any(path in module.parameters for path in named)
+        or len(module.parameters) > 2 * output
+        or not plain_tensors(module),
+        "weights that PyTorch does not know of: they are no parameters",
         "registered parameters",
         misconception="unregistered-parameters",
     )
@@ -278,7 +287,7 @@ def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
     """Biases of query, key and value are there with `qkv_bias=True` and only then."""
     for wanted in (False, True):
         module = make(student, name, replace(sizes, bias=wanted))
-        if not module.parameters:
+        if len(module.parameters) <= 2 * (name == "MultiHeadAttention"):
             return  # weights that are no parameters are judged as such
         there = [
             role

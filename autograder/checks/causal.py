@@ -42,7 +42,7 @@ BY_WEIGHTS = ("renormalized_weights", "masked_weights")
 
 USUAL = Sizes(d_in=7, d_out=5, tokens=6, batch=2, context_length=11)
 OTHER = Sizes(d_in=4, d_out=10, tokens=8, batch=3, context_length=9)
-WHOLE = Sizes(d_in=9, d_out=6, tokens=10, batch=5, context_length=10)
+WHOLE = Sizes(d_in=9, d_out=2, tokens=10, batch=5, context_length=10)
 SQUARE = Sizes(d_in=8, d_out=8, tokens=5, batch=3, context_length=6)
 EASY = Sizes(d_in=8, d_out=8, tokens=6, batch=3, context_length=6)  # runs wherever anything does
 BIASED = replace(USUAL, bias=True)

@@ -21,7 +21,7 @@ BOTH = (V1, V2)
 WEIGHTS = ("W_query", "W_key", "W_value")
 
 USUAL = Sizes(d_in=7, d_out=5, tokens=6)
-OTHER = Sizes(d_in=4, d_out=11, tokens=9)
+OTHER = Sizes(d_in=4, d_out=2, tokens=9)
 SQUARE = Sizes(d_in=8, d_out=8, tokens=5)
 BIASED = Sizes(d_in=8, d_out=8, tokens=6, bias=True)
 

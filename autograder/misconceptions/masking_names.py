@@ -247,17 +247,6 @@ MASKING = (
         names=("CausalAttention", "MultiHeadAttention"),
     ),
     Misconception(
-        id="mask-cut-in-rows-only",
-        criterion="masking",
-        title="the mask is cut in rows only",
-        message=(
-            "With fewer tokens than `context_length` it fails: the mask is cut in rows and not in "
-            "columns. Cut both: `[:T, :T]`."
-        ),
-        raises=(),
-        names=("CausalAttention", "MultiHeadAttention"),
-    ),
-    Misconception(
         id="mask-not-bool",
         criterion="masking",
         title="the mask is not of type bool",

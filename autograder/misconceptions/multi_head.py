@@ -12,7 +12,6 @@ from autograder.catalogue import Misconception, NullProgram
 from autograder.chain import Chain, Given
 from autograder.misconceptions import (
     causal,
-    of_dropout,
     of_heads,
     of_scaling,
     of_stacking,
@@ -100,7 +99,6 @@ MISCONCEPTIONS = (
     *of_scaling.BY_HEADS,
     *of_heads.MERGE,
     *of_heads.OUTPUT,
-    *of_dropout.WITH_HEADS,
     *LIBRARY,
     *EXERCISES,
 )

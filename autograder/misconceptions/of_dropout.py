@@ -89,16 +89,3 @@ DROPOUT = (
         ),
     ),
 )
-
-WITH_HEADS = (
-    Misconception(
-        id="dropout-on-output",
-        criterion="dropout",
-        title="dropout on the output",
-        message=(
-            "Dropout is applied after the heads are joined. Drop attention weights instead, after "
-            "softmax and before they meet the values."
-        ),
-        names=("MultiHeadAttention",),
-    ),
-)

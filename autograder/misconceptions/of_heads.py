@@ -285,7 +285,10 @@ MERGE = (
         step="merge",
         replace=heads_averaged,
         title="heads averaged",
-        message="The heads are averaged instead of put side by side.",
+        message=(
+            "The heads are averaged instead of put side by side. Bring H next to d_k and flatten "
+            "both: (b, T, H * d_k)."
+        ),
         names=_SPLIT,
     ),
     Misconception(
@@ -334,7 +337,7 @@ OUTPUT = (
         step="output",
         replace=output_twice,
         title="output projection applied twice",
-        message="`out_proj` is applied to its own result. Once is enough.",
+        message="`out_proj` is applied to its own result. Call it once, on the joined heads.",
         names=_SPLIT,
     ),
     Misconception(

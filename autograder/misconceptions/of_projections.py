@@ -78,6 +78,7 @@ def values_are_inputs(values: Values) -> Values:
 _OTHER_WIDTH = (
     r"RuntimeError: shape '.*' is invalid for input of size",
     r"RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+    r"RuntimeError: unflatten: Provided sizes",
 )
 
 _SQUARE_ONLY = (

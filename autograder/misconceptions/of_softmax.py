@@ -17,6 +17,11 @@ def softmax_over_queries(values: Values) -> Values:
     return chain.settle(values, torch.softmax(values.scores, dim=-2))
 
 
+def softmax_over_first(values: Values) -> Values:
+    """Normalise over dimension 0, which is right for a vector only."""
+    return chain.settle(values, torch.softmax(values.scores, dim=0))
+
+
 def exponentials(scores: Tensor) -> Tensor:
     """`exp`, shifted by one number for all so that it stays finite (the shift cancels)."""
     return torch.exp(scores - scores.max())
@@ -95,6 +100,7 @@ PLAIN = (
         criterion="softmax",
         step="softmax",
         replace=softmax_over_queries,
+        codings=(softmax_over_first,),
         title="softmax over the queries",
         message=(
             "The weights are normalised down the columns (dimension 0, or a 1-D softmax used on a "

@@ -168,16 +168,6 @@ STACKING = (
         names=_WRAPPER,
     ),
     Misconception(
-        id="heads-chained",
-        criterion="stacking",
-        title="one head fed into the next",
-        message=(
-            "Each head is given the output of the one before. All heads look at the same tokens, "
-            "side by side."
-        ),
-        names=_WRAPPER,
-    ),
-    Misconception(
         id="heads-in-list",
         criterion="state",
         title="heads in a plain list",

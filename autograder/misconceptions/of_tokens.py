@@ -31,7 +31,14 @@ def features_attend(values: Values) -> Values:
     """Columns compared with columns."""
     if values.query.dim() < 2:
         raise StepRaises
-    return replace(values, scores=values.query.transpose(-2, -1) @ values.key)
+    compared = values.query.transpose(-2, -1) @ values.key
+    return replace(values, scores=compared, gather=lambda weights, value: value @ weights)
+
+
+def features_attend_turned(values: Values) -> Values:
+    """The same, the weights transposed before they meet the values."""
+    attending = features_attend(values)
+    return replace(attending, gather=lambda weights, value: value @ weights.transpose(-2, -1))
 
 
 def lengths(tokens: Tensor) -> Tensor:
@@ -106,6 +113,7 @@ SCORES = (
         criterion="scores",
         step="scores",
         replace=features_attend,
+        codings=(features_attend_turned,),
         title="features attend to features",
         message=(
             "The product is `inputs.T @ inputs`, which compares columns (features) and gives "

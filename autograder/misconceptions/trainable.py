@@ -27,7 +27,9 @@ CHAINS = {"SelfAttention_v1": _SELF_ATTENTION, "SelfAttention_v2": _SELF_ATTENTI
 def softmax_again(*identifiers: str) -> tuple[Misconception, ...]:
     """Softmax mistakes of stage 1 that can be made again in any later stage."""
     again = {entry.id: entry for entry in of_softmax.PLAIN}
-    return tuple(replace(again[identifier], names=(), raises=()) for identifier in identifiers)
+    return tuple(
+        replace(again[identifier], names=(), raises=(), codings=()) for identifier in identifiers
+    )
 
 
 SOFTMAX = softmax_again(

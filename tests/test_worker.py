@@ -1,0 +1,201 @@
+"""One grading process for a whole class: it is fair, it forgets, and it says when it dies."""
+
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from autograder.assignment import Limits, load_assignment
+from autograder.errors import KitFault, WrongUse
+from autograder.exchange import Graded
+from autograder.result import Result, encode_result
+from autograder.submission import SourceFile, Submission, read_submission
+from autograder.worker import Worker
+
+ROOT = Path(__file__).resolve().parents[1]
+ASSIGNMENT = load_assignment(ROOT)
+LIMITS: Limits = ASSIGNMENT.limits
+
+
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    with Worker(ASSIGNMENT.folder, "process") as held:
+        yield held
+
+
+@pytest.fixture(scope="module")
+def solutions() -> Submission:
+    return read_submission(ASSIGNMENT.solutions, LIMITS, name="solutions")
+
+
+@pytest.fixture(scope="module")
+def graded(worker: Worker, solutions: Submission) -> Graded:
+    return worker.grade(solutions)
+
+
+def changed(submission: Submission, module: str, before: str, after: str, name: str) -> Submission:
+    """The same submission with one text in one of its modules replaced."""
+    files = []
+    for file in submission.files:
+        source = file.data.decode()
+        if file.path.endswith(f"{module}.py"):
+            assert source.count(before) == 1
+            source = source.replace(before, after)
+        files.append(SourceFile(file.path, file.kind, source.encode(), file.cells))
+    return Submission(name, tuple(files), name)
+
+
+def lost(result: Result) -> dict[str, tuple[str, ...]]:
+    """What each criterion that lost points names."""
+    return {
+        f"{stage.id}.{each.id}": each.misconceptions
+        for stage in result.stages
+        for each in stage.criteria
+        if each.score < each.max_score
+    }
+
+
+def scores(result: Result) -> Mapping[str, float]:
+    return {stage.id: stage.score for stage in result.stages}
+
+
+def test_the_solutions_earn_every_point(graded: Graded) -> None:
+    assert lost(graded.result) == {}
+    assert (graded.result.score, graded.result.max_score) == (100.0, 100.0)
+
+
+def test_a_result_is_the_same_bytes_every_time(
+    worker: Worker, solutions: Submission, graded: Graded
+) -> None:
+    assert encode_result(worker.grade(solutions).result) == encode_result(graded.result)
+
+
+def test_what_may_differ_from_run_to_run_is_kept_beside_the_result(graded: Graded) -> None:
+    assert graded.isolation == "process"
+    assert graded.cpu_seconds > 0.0
+    assert graded.wall_seconds > 0.0
+    assert b"seconds" not in encode_result(graded.result)
+    details = msgspec.json.decode(graded.details)
+    assert details["standings"]["MultiHeadAttention"]["kind"] == "right"
+    assert details["failures"] == []
+
+
+def test_one_students_names_never_answer_for_another(
+    worker: Worker, solutions: Submission, graded: Graded
+) -> None:
+    """Two students with one mistake each, one after the other, and again the other way round."""
+    softmax = changed(
+        solutions, "simplified", "torch.exp(scores - largest)", "scores * 1.0", "softmax"
+    )
+    mask = changed(
+        solutions, "causal", "positions.unsqueeze(0) >", "positions.unsqueeze(0) >=", "mask"
+    )
+    stages = ("simplified", "causal")
+    first = {each.name: worker.grade(each, stages).result for each in (softmax, mask)}
+    again = {each.name: worker.grade(each, stages).result for each in (mask, softmax)}
+    assert lost(first["softmax"]) == {"simplified.softmax": ("softmax-no-exp",)}
+    assert lost(first["mask"])["causal.masking"] == ("diagonal-masked",)
+    assert scores(first["mask"])["simplified"] == 15.0
+    for name, result in first.items():
+        assert encode_result(result) == encode_result(again[name])
+    assert lost(worker.grade(solutions, stages).result) == {}
+
+
+def test_nothing_is_left_for_a_student_who_handed_in_nothing(
+    worker: Worker, solutions: Submission, graded: Graded
+) -> None:
+    worker.grade(solutions, ("simplified",))
+    empty = worker.grade(Submission("petra", (), "nothing"), ("simplified",)).result
+    assert empty.score == 0.0
+    assert {each.status for stage in empty.stages for each in stage.criteria} == {"missing"}
+    assert worker.grade(solutions, ("simplified",)).result.score == 15.0
+
+
+def test_a_module_that_one_student_left_behind_is_not_there_for_the_next(
+    worker: Worker, solutions: Submission
+) -> None:
+    own = SourceFile("attention/extra.py", "module", b"SECRET = 'of the first student'\n")
+    first = Submission("first", (*solutions.files, own), "first")
+    second = changed(
+        solutions,
+        "simplified",
+        "import torch\n\n\ndef",
+        "import torch\nfrom .extra import SECRET\n\n\ndef",
+        "second",
+    )
+    assert worker.grade(first, ("simplified",)).result.score == 15.0
+    notes = worker.grade(second, ("simplified",)).result.notes
+    assert any("extra" in note for note in notes)
+
+
+def test_only_the_stages_that_were_asked_for_are_graded(
+    worker: Worker, solutions: Submission
+) -> None:
+    result = worker.grade(solutions, ("trainable",)).result
+    assert scores(result) == {"trainable": 25.0}
+
+
+def test_a_submission_that_never_ends_takes_nothing_from_the_next(
+    worker: Worker, solutions: Submission
+) -> None:
+    endless = changed(
+        solutions, "simplified", "return exponentials / ", "while True: pass\n    return 1 / ", "e"
+    )
+    slow = worker.grade(endless, ("simplified",)).result
+    softmax = next(each for each in slow.stages[0].criteria if each.id == "softmax")
+    assert softmax.status == "timeout"
+    assert worker.grade(solutions, ("simplified",)).result.score == 15.0
+
+
+# How a worker ends --------------------------------------------------------------------------
+
+
+def test_a_worker_that_was_killed_is_the_kits_fault(solutions: Submission) -> None:
+    with Worker(ASSIGNMENT.folder, "process") as worker:
+        worker.wait_ready()
+        os.kill(worker.pid, signal.SIGKILL)
+        with pytest.raises(KitFault, match="a grading process ended by itself"):
+            worker.grade(solutions)
+        assert not worker.alive
+
+
+def test_a_worker_that_dies_before_it_is_ready_is_the_kits_fault() -> None:
+    with Worker(ASSIGNMENT.folder, "process") as worker:
+        os.kill(worker.pid, signal.SIGKILL)
+        with pytest.raises(KitFault, match="exit status -9"):
+            worker.wait_ready()
+
+
+def test_an_assignment_that_is_not_there_is_wrong_use(tmp_path: Path) -> None:
+    worker = Worker(tmp_path / "nowhere", "process")
+    with pytest.raises(WrongUse, match="nowhere"):
+        worker.wait_ready()
+    assert not worker.alive
+
+
+def test_an_assignment_that_cannot_be_read_is_wrong_use(tmp_path: Path) -> None:
+    (tmp_path / "assignment.toml").write_text("points = 'many'\n")
+    worker = Worker(tmp_path, "process")
+    with pytest.raises(WrongUse, match=r"assignment\.toml"):
+        worker.wait_ready()
+
+
+def test_a_secret_that_others_can_read_is_wrong_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("long enough, but open to others")
+    secret.chmod(0o644)
+    monkeypatch.setenv("AUTOGRADER_SECRET_FILE", str(secret))
+    worker = Worker(ASSIGNMENT.folder, "process")
+    with pytest.raises(WrongUse, match="chmod 600"):
+        worker.wait_ready()
+
+
+def test_a_closed_worker_has_ended() -> None:
+    worker = Worker(ASSIGNMENT.folder, "process")
+    worker.kill()
+    assert not worker.alive
