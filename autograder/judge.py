@@ -7,24 +7,21 @@ nothing but values that it compares itself.
 from __future__ import annotations
 
 import os
-import socket
-import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
 import pytest
 import torch
 
-from autograder.assignment import Assignment, load_assignment
+from autograder.assignment import Assignment
 from autograder.checks.plugin import Checks, check_files, equivalents_of
 from autograder.checks.trial import Trial
 from autograder.errors import AutograderError, KitFault
-from autograder.exchange import Answer, Fault, Graded, Ready, Request, receive_request, send
-from autograder.sandbox.room import NameSpec, Sandbox
+from autograder.exchange import Answer, Fault, Graded, Ready, Request
+from autograder.sandbox.room import Sandbox
 from autograder.scoring import score
-from autograder.secret import load_secret
 
 INI = Path(__file__).parent / "checks" / "checks.ini"
 
@@ -121,29 +118,3 @@ UNUSED_PLUGINS = (
     "monkeypatch",
     "freeze_support",
 )
-
-
-def requests_from(connection: socket.socket) -> Iterator[Request]:
-    """Requests until the owner is gone."""
-    while (request := receive_request(connection)) is not None:
-        yield request
-
-
-def main(descriptor: int, folder: Path, isolation: str | None) -> None:
-    """Be a worker for whoever holds the other end of a socket."""
-    connection = socket.socket(fileno=descriptor)
-    try:
-        assignment = load_assignment(folder)
-        names = tuple(
-            NameSpec(spec.name, spec.module, spec.kind, spec.parameters)
-            for spec in assignment.name_specs
-        )
-        with Sandbox(assignment.limits, names, isolation) as sandbox:
-            judge = Judge(assignment, sandbox, load_secret(assignment))
-            judge.serve(requests_from(connection), lambda answer: send(connection, answer))
-    except AutograderError as error:
-        send(connection, Fault(error.exit_code, str(error)))
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)

@@ -1,6 +1,6 @@
 """A worker as its owner holds it: a process that grades one submission after another.
 
-The process is `python -m autograder.judge`; it starts to import torch at once, while the owner
+The process is `python -m autograder.serving`; it starts to import torch at once, while the owner
 goes on. Whoever grades talks to this class: the command line, a platform's plugin, a cluster.
 """
 
@@ -31,7 +31,7 @@ class Worker:
             sys.executable,
             "-P",
             "-m",
-            "autograder.judge",
+            "autograder.serving",
             str(theirs.fileno()),
             str(assignment),
         ]

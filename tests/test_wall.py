@@ -15,7 +15,7 @@ import torch
 
 from autograder.assignment import Limits
 from autograder.errors import SurroundingsLack, WrongUse
-from autograder.sandbox import bubblewrap, furniture, kernel, landlock, launch, wall
+from autograder.sandbox import bubblewrap, furniture, kernel, ladder, landlock, launch, wall
 from autograder.sandbox.room import NameSpec, Sandbox
 from autograder.sandbox.session import Session
 from autograder.sandbox.student import StudentFault, StudentKilled, StudentRaised, StudentTimeout
@@ -23,7 +23,7 @@ from autograder.submission import SourceFile
 
 LIMITS = Limits(load_seconds=2.0, call_seconds=1.0, check_seconds=4.0, memory_mb=256)
 NAMES = (NameSpec("attack", "any", "function", ("what",)),)
-LACKING = {level.name: wall.lack(level) for level in launch.LEVELS if level.inner}
+LACKING = {level.name: ladder.lack(level) for level in launch.LEVELS if level.inner}
 
 
 @pytest.fixture(scope="module", params=sorted(LACKING))
@@ -298,23 +298,23 @@ class TestChoosing:
 
     def test_a_level_that_is_none_is_wrong_use(self) -> None:
         with pytest.raises(WrongUse, match="bubblewrap, landlock, process"):
-            wall.start("docker")
+            ladder.start("docker")
 
     def test_a_wished_level_that_is_not_there_tells_what_is_missing(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bubblewrap, "binary", lambda: None)
         with pytest.raises(SurroundingsLack, match="apt install bubblewrap"):
-            wall.start("bubblewrap")
+            ladder.start("bubblewrap")
         monkeypatch.setattr(landlock, "version", lambda: 0)
         with pytest.raises(SurroundingsLack, match="no Landlock"):
-            wall.start("landlock")
+            ladder.start("landlock")
 
     def test_without_bubblewrap_the_next_level_is_taken(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bubblewrap, "fault", lambda path: "setting up uid map: refused")
-        zygote = wall.start(None)
+        zygote = ladder.start(None)
         try:
             assert zygote.level.name == ("process" if LACKING["landlock"] else "landlock")
         finally:
@@ -327,7 +327,7 @@ class TestChoosing:
             furniture, "command", lambda python, room: [str(python.binary), "-c", "no such thing"]
         )
         with pytest.raises(SurroundingsLack, match="SyntaxError"):
-            wall.choose(wall.start("process"), "process", LIMITS)
+            wall.choose(ladder.start("process"), "process", LIMITS)
 
     def test_nothing_of_the_kit_but_the_guests_own_modules_is_in_the_room(self) -> None:
         own = [piece.place for piece in furniture.modules()]

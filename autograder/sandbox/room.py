@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from autograder.errors import KitFault
 
-from . import wall, wire
+from . import ladder, wall, wire
 from .inmate import Inmate
-from .launch import ZygoteGone
+from .launch import Zygote, ZygoteGone
 from .session import Session
 from .wire import NameSpec
 
@@ -48,17 +48,24 @@ class SandboxLimits(wall.GuestLimits, Protocol):
 
 
 class Sandbox:
-    """Owns the zygote. To be made in the thread that uses it, which must outlive it."""
+    """Owns the zygote. To be made in the thread that uses it, which must outlive it.
+
+    `zygote`: one that was started before, by `ladder.start` with the same `isolation`.
+    """
 
     def __init__(
-        self, limits: SandboxLimits, names: tuple[NameSpec, ...], isolation: str | None = None
+        self,
+        limits: SandboxLimits,
+        names: tuple[NameSpec, ...],
+        isolation: str | None = None,
+        zygote: Zygote | None = None,
     ) -> None:
         self.limits = limits
         self.names = names
         self._isolation = isolation
         self._tried = False
         self._revivals = 0
-        self._zygote = wall.start(isolation)
+        self._zygote = ladder.start(isolation) if zygote is None else zygote
 
     def wait_ready(self) -> None:
         """Until torch is imported inside and the wall has been tried; goes down the ladder."""
@@ -111,7 +118,7 @@ class Sandbox:
     def _revive(self) -> None:
         level = self._zygote.level.name
         self._zygote.close()
-        self._zygote = wall.choose(wall.start(level), level, self.limits)
+        self._zygote = wall.choose(ladder.start(level), level, self.limits)
         self._order = wall.fork_order(self._zygote, self.limits)
 
     def close(self) -> None:

