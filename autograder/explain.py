@@ -38,12 +38,14 @@ class Explanation:
     """The misconceptions that reproduce what was seen; none of them: the code is right.
 
     replaced: the steps that do it. alternatives: further sets of the same size that fit as well.
+    variations: how many steps are done right in another way than the usual one.
     """
 
     misconceptions: tuple[Misconception, ...] = ()
     replaced: Mapping[str, Step] = field(default_factory=dict)
     alternatives: tuple[Explanation, ...] = ()
     null: NullProgram | None = None
+    variations: int = 0
 
     def expected(self, chain: Chain, given: Given) -> Tensor | None:
         """What a program with these mistakes returns for `given`; None where it raises."""
@@ -77,7 +79,9 @@ def explain(
             if names not in found and _reproduces(chain, setting, observations):
                 found[names] = setting
         if found:
-            first, *others = found.values()
+            # Another right way of a step is called in only where the usual one explains nothing.
+            first, *others = sorted(found.values(), key=lambda setting: setting.variations)
+            others = [other for other in others if other.variations == first.variations]
             return replace(first, alternatives=tuple(others))
         if search.exhausted:
             break
@@ -168,6 +172,7 @@ class _Search:
                     for (name, right), option in zip(self.chain.steps, chosen, strict=True)
                     if option.step is not right
                 },
+                variations=sum(option.variation for option in chosen),
             )
             for chosen in found
         ]

@@ -104,7 +104,7 @@ def _unseen(
     status = worst(tuple(outcome.status for outcome in failing))
     first = next(outcome for outcome in failing if outcome.status == status)
     text = first.text or f"expected {first.expected}; found {first.found}"
-    exceptions = [entry.exception for entry in observations]
+    exceptions = [outcome.exception for outcome in failing if outcome.exception]
     recognised = None
     if exceptions:
         recognised = next(

@@ -53,7 +53,7 @@ def _told(
     if standing.kind == "null":
         return standing.text
     if verdict.status == "blocked":
-        return f"not seen, since the call ended early: {standing.text}"
+        return f"not seen, since the call ended early ({_first_words(standing, verdict)})"
     said = [mistake.message for mistake in verdict.mistakes]
     said += _either(verdict, standing)
     if verdict.text and not verdict.mistakes:
@@ -142,6 +142,13 @@ def arguments_in_words(given: Given) -> str:
             sizes += f", context_length = {given.context_length}"
         parts.append(sizes)
     return ", ".join(parts)
+
+
+def _first_words(standing: Standing, verdict: Verdict) -> str:
+    """What kept a share from being seen, in short; it is told in full where it is charged."""
+    if verdict.failing is not None:
+        return verdict.failing.found
+    return (verdict.text or standing.text).split("\n")[0].split(": ")[0].split(" (")[0]
 
 
 def _sentence(text: str) -> str:

@@ -5,44 +5,59 @@ AUTOGRADER_WRITE_GOLDEN=1 writes the files anew: read the difference before it i
 
 import os
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from autograder.assignment import load_assignment
-from autograder.result import decode_result, encode_result
-from autograder.submission import Submission, name_of, read_submission
+from autograder.executor import LocalExecutor
+from autograder.grading import Entry, Job, entries_of, grade_class
+from autograder.grading_key import grading_key
+from autograder.result import Result, decode_result
+from autograder.secret import PRACTICE, VARIABLE
 from autograder.worker import Worker
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = Path(__file__).parent / "golden"
-VARIABLE = "AUTOGRADER_WRITE_GOLDEN"
-WRITES = os.environ.get(VARIABLE) == "1"
+WRITE = "AUTOGRADER_WRITE_GOLDEN"
 ASSIGNMENT = load_assignment(ROOT)
-CLASS = {
-    name_of(path): path
-    for path in sorted((ROOT / "examples" / "submissions").iterdir())
-    if path.name != "README.md" and not path.name.startswith((".", "_"))
-}
-every_student = pytest.mark.parametrize("student", CLASS)
+CLASS = entries_of(ROOT / "examples" / "submissions", Path("elsewhere"))
+every_student = pytest.mark.parametrize("student", [entry.name for entry in CLASS])
 
 Bytes = Mapping[str, bytes]
 
 
-def graded(students: list[Submission]) -> Bytes:
-    """What one worker, which lives through the whole list, makes of it."""
-    with Worker(ASSIGNMENT.folder, "process") as worker:
-        return {each.name: encode_result(worker.grade(each).result) for each in students}
+class Silent:
+    """Nobody watches."""
+
+    def begin(self, total: int) -> None:
+        """A run begins."""
+
+    def done(self, result: Result, *, again: bool) -> None:
+        """One entry is done."""
+
+
+def graded(entries: tuple[Entry, ...], out: Path, workers: int) -> Bytes:
+    """The `result.json` of every student, by one or more workers."""
+    job = Job(ASSIGNMENT, grading_key(ASSIGNMENT, PRACTICE), isolation="process")
+
+    def start() -> LocalExecutor:
+        return LocalExecutor(lambda: Worker(ASSIGNMENT.folder, job.isolation), workers)
+
+    grade_class(entries, out, job, start, Silent())
+    return {
+        each.name: (out / "students" / each.name / "result.json").read_bytes() for each in entries
+    }
 
 
 @pytest.fixture(scope="module")
-def twice() -> tuple[Bytes, Bytes]:
-    """The class graded by two workers: by one in its order, by the other from its end."""
-    students = [read_submission(path, ASSIGNMENT.limits) for path in CLASS.values()]
-    with ThreadPoolExecutor(2) as threads:
-        first, second = threads.map(graded, (students, students[::-1]))
-    if WRITES:
+def twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bytes, Bytes]:
+    """The class graded by two workers in its order, and by one alone from its end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv(VARIABLE, raising=False)  # the golden results are those for practice
+        first = graded(CLASS, tmp_path_factory.mktemp("two"), 2)
+        second = graded(CLASS[::-1], tmp_path_factory.mktemp("one"), 1)
+    if os.environ.get(WRITE) == "1":
         GOLDEN.mkdir(exist_ok=True)
         for path in GOLDEN.glob("*.json"):
             path.unlink()
@@ -54,8 +69,8 @@ def twice() -> tuple[Bytes, Bytes]:
 @every_student
 def test_the_result_is_the_golden_one(student: str, twice: tuple[Bytes, Bytes]) -> None:
     path = GOLDEN / f"{student}.json"
-    assert path.is_file(), f"write it with {VARIABLE}=1"
-    assert twice[0][student].decode() == path.read_text("utf-8")
+    assert path.is_file(), f"write it with {WRITE}=1"
+    assert twice[0][student].decode() == path.read_bytes().decode()
 
 
 @every_student
@@ -65,17 +80,20 @@ def test_another_worker_and_another_order_give_the_same_bytes(
     assert twice[1][student] == twice[0][student]
 
 
-def test_no_golden_result_is_left_over() -> None:
-    assert {path.stem for path in GOLDEN.glob("*.json")} <= set(CLASS)
-
-
 @every_student
-def test_a_golden_result_adds_up(student: str, twice: tuple[Bytes, Bytes]) -> None:
+def test_every_result_adds_up_and_gives_a_reason_for_each_lost_point(
+    student: str, twice: tuple[Bytes, Bytes]
+) -> None:
     result = decode_result(twice[0][student])
     assert result.submission == student
     assert result.score == sum(stage.score for stage in result.stages)
+    assert result.stages or result.message
     for stage in result.stages:
         assert stage.score == sum(each.score for each in stage.criteria)
         for criterion in stage.criteria:
             assert criterion.score == sum(share.score for share in criterion.shares)
             assert bool(criterion.message) == (criterion.score < criterion.max_score)
+
+
+def test_no_golden_result_is_left_over() -> None:
+    assert {path.stem for path in GOLDEN.glob("*.json")} <= {entry.name for entry in CLASS}

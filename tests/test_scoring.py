@@ -287,7 +287,9 @@ def test_a_mistake_in_one_stage_takes_nothing_from_another() -> None:
 
 
 def test_a_null_program_earns_nothing_at_all() -> None:
-    zeros: Program = lambda given: torch.zeros_like(reference("CausalAttention", given))  # noqa: E731
+    def zeros(given: Given) -> Tensor:
+        return torch.zeros_like(reference("CausalAttention", given))
+
     result = Seen({"CausalAttention": zeros}).scored()
     assert stage_of(result, "causal").score == 30.0 - points("CausalAttention")
     shares = [
@@ -297,6 +299,21 @@ def test_a_null_program_earns_nothing_at_all() -> None:
         if share.name == "CausalAttention"
     ]
     assert {share.score for share in shares} == {0.0}
+
+
+def test_a_name_that_only_borrows_anothers_mistake_keeps_its_shares() -> None:
+    seen = Seen({"SelfAttention_v1": no_scale, "SelfAttention_v2": no_scale})
+    seen.evidence.borrowed.add("SelfAttention_v2")
+    assert lost(seen.scored()) == {"trainable.scaling": 2.0}
+
+
+def test_a_null_program_borrows_nothing() -> None:
+    def zeros(given: Given) -> Tensor:
+        return torch.zeros_like(reference("CausalAttention", given))
+
+    seen = Seen({"CausalAttention": zeros})
+    seen.evidence.borrowed.add("CausalAttention")
+    assert stage_of(seen.scored(), "causal").score == 30.0 - points("CausalAttention")
 
 
 def test_only_the_stages_that_were_asked_for_are_scored() -> None:

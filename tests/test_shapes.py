@@ -98,24 +98,19 @@ def contents(shape: Shape) -> dict[str, bytes]:
     """Every file of a hand-in, by its path."""
     base = dict(_base_files(shape.base)) if shape.base else {}
     texts = {path: data.decode("utf-8") for path, data in base.items()}
+    for path, changes in shape.change.items():
+        for before, after in changes:
+            assert before in texts[path], f"{shape.name}: {before!r} is not in {path}"
+            texts[path] = texts[path].replace(before, after)
     files: dict[str, bytes] = {}
     for path, text in texts.items():
-        if any(fnmatch.fnmatchcase(path, pattern) for pattern in shape.without):
-            continue
-        for before, after in shape.change.get(path, ()):
-            assert before in text, f"{shape.name}: {before!r} is not in {path}"
-            text = text.replace(before, after)
-        files[shape.under + shape.move.get(path, path)] = _encoded(shape, path, text)
-    for path, text in shape.files.items():
+        if not any(fnmatch.fnmatchcase(path, pattern) for pattern in shape.without):
+            files[shape.under + shape.move.get(path, path)] = _encoded(shape, path, text)
+    for path, text in (shape.files | dict(_own_files(shape))).items():
         for other, source in texts.items():
             text = text.replace("{{" + other + "}}", source)
         assert "{{" not in text, f"{shape.name}: {path} names a file that is not there"
         files[path] = _written(shape, path, text)
-    for file in sorted((SHAPES / shape.name).rglob("*")):
-        if file.is_file() and "__pycache__" not in file.parts:
-            path = file.relative_to(SHAPES / shape.name).as_posix()
-            path = path.removesuffix(".py") if path.endswith(".ipynb.py") else path
-            files[path] = _written(shape, path, file.read_text("utf-8"))
     files |= {path: bytes(size) for path, size in shape.sizes.items()}
     return files
 
@@ -128,6 +123,13 @@ def _base_files(base: str) -> Iterator[tuple[str, bytes]]:
     for file in sorted(root.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             yield file.relative_to(root).as_posix(), file.read_bytes()
+
+
+def _own_files(shape: Shape) -> Iterator[tuple[str, str]]:
+    root = SHAPES / shape.name
+    for file in sorted(root.rglob("*.py")):
+        path = file.relative_to(root).as_posix()
+        yield path.removesuffix(".py") if path.endswith(".ipynb.py") else path, file.read_text()
 
 
 def _encoded(shape: Shape, path: str, text: str) -> bytes:

@@ -169,6 +169,14 @@ def test_a_worker_that_dies_before_it_is_ready_is_the_kits_fault() -> None:
             worker.wait_ready()
 
 
+def test_a_worker_that_died_says_so_each_time_it_is_asked(solutions: Submission) -> None:
+    with Worker(ASSIGNMENT.folder, "process") as worker:
+        os.kill(worker.pid, signal.SIGKILL)
+        for _ in range(2):
+            with pytest.raises(KitFault):
+                worker.grade(solutions)
+
+
 def test_an_assignment_that_is_not_there_is_wrong_use(tmp_path: Path) -> None:
     worker = Worker(tmp_path / "nowhere", "process")
     with pytest.raises(WrongUse, match="nowhere"):

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder.catalogue import Catalogue
 from autograder.chain import Chain, Given, run
-from autograder.checks.failures import CheckFailed, Excuse, rows, told_shape
+from autograder.checks.failures import CheckFailed, Excuse, NotSeen, rows, told_shape
 from autograder.checks.marks import Check
 from autograder.compare import difference, same, tolerance
 from autograder.errors import KitFault
@@ -169,7 +169,7 @@ def outcome_of(check_id: str, check: Check, error: BaseException | None) -> Outc
         return Outcome(
             check_id,
             check,
-            "failed",
+            "blocked" if isinstance(error, NotSeen) else "failed",
             found=error.found,
             expected=error.expected,
             misconception=error.misconception,

@@ -49,6 +49,10 @@ class CheckFailed(AssertionError):
         )
 
 
+class NotSeen(CheckFailed):
+    """Something that this check needs is not there, and is judged where it belongs."""
+
+
 def require(
     holds: bool,
     found: str,

@@ -8,13 +8,13 @@ import torch
 from autograder.checks import attention
 from autograder.checks.attention import matches
 from autograder.checks.evidence import Observer
-from autograder.checks.failures import CheckFailed, require, told_shape
+from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.simplified import rows_sum_to_one
 from autograder.checks.subject import build, make
 from autograder.compare import same
-from autograder.sandbox.student import ModuleProxy, Student
+from autograder.sandbox.student import ModuleProxy, Student, StudentFault
 
 V1, V2 = "SelfAttention_v1", "SelfAttention_v2"
 BOTH = (V1, V2)
@@ -162,8 +162,11 @@ def pair(student: Student, sample: Sample, sizes: Sizes) -> tuple[ModuleProxy, M
 
     The target holds other weights than the source, so that what was not copied shows.
     """
-    source = build(student, sample, V2, sizes)
-    target = build(student, sample, V1, sizes, label="target")
+    try:
+        source = build(student, sample, V2, sizes)
+        target = build(student, sample, V1, sizes, label="target")
+    except (StudentFault, CheckFailed) as fault:
+        raise NotSeen(f"{V1} or {V2} that cannot be built", "both to copy between") from fault
     return source.module, target.module
 
 

@@ -6,6 +6,23 @@ from autograder.catalogue import Misconception
 
 STATE = (
     Misconception(
+        id="super-init-missing",
+        criterion="state",
+        title="super().__init__() not called",
+        message=(
+            "The constructor does not call `super().__init__()` before it makes layers or "
+            "parameters, so PyTorch has nowhere to keep them. Call it first in `__init__`."
+        ),
+        raises=(r"AttributeError: cannot assign \w+ before Module.__init__\(\) call",),
+        names=(
+            "SelfAttention_v1",
+            "SelfAttention_v2",
+            "CausalAttention",
+            "MultiHeadAttentionWrapper",
+            "MultiHeadAttention",
+        ),
+    ),
+    Misconception(
         id="unregistered-parameters",
         criterion="state",
         title="weights that are no parameters",

@@ -1,0 +1,1 @@
+"""How long grading takes here, beside what else grades notebooks: `make bench`."""

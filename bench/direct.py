@@ -1,0 +1,341 @@
+"""A session without a wall: the same checks call the student's code in this very process.
+
+This is the floor, what grading would cost if the code of strangers could be trusted: nothing is
+forked, nothing sent. It keeps the promises that the checks rely on (tensors of their own memory,
+seeds, described exceptions), and no others: code that hangs or crashes takes everything along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeVar, cast
+
+import torch
+
+from autograder.assignment import Limits
+from autograder.sandbox import calls, clean, describe, faults, loading, messages, modules, wire
+from autograder.sandbox.line import Found, LoadReport, seed_of
+from autograder.sandbox.room import File, NameSpec, Sandbox
+from autograder.sandbox.session import Session
+from autograder.sandbox.student import ModuleProxy, Parameter, Proxy, Reply, Student
+from autograder.sandbox.values import Opaque
+
+_STRIDE, _MOST_SEED = 0x9E37_79B9_7F4A_7C15, (1 << 62) - 1
+_Outcome = TypeVar("_Outcome")
+
+
+class DirectSandbox(Sandbox):
+    """What the judge takes for a sandbox."""
+
+    def __init__(self, limits: Limits, names: tuple[NameSpec, ...], output: clean.Output) -> None:
+        self.limits = limits
+        self.names = names
+        self._output = output
+        loading.prepare()
+
+    def wait_ready(self) -> None:
+        """There is nothing to wait for."""
+
+    @property
+    def level(self) -> str:
+        return "none"
+
+    def open(self, files: Iterable[File]) -> Session:
+        taken = tuple(
+            wire.SourceFile(file.path, file.kind, file.data, tuple(file.cells))  # type: ignore[arg-type]
+            for file in files
+            if file.kind != "data"
+        )
+        return cast(Session, DirectSession(self.names, taken, self._output))
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+class DirectSession:
+    """One submission, loaded here; speaks as `Session` does."""
+
+    cpu_seconds = 0.0  # the judge's own time is all there is
+
+    def __init__(
+        self,
+        names: tuple[NameSpec, ...],
+        files: tuple[wire.SourceFile, ...],
+        output: clean.Output,
+    ) -> None:
+        self._specs = {spec.name: spec for spec in names}
+        self._files = files
+        self._output = output
+        self._loaded: loading.Loaded | None = None
+        self._handles: dict[int, Any] = {}
+        self._last_handle = 0
+        self._check_number = 0
+        self.guest_number = 0
+        self.begin_check("")
+        self._load(None)
+
+    def _load(self, source: str | None) -> None:
+        self.close()
+        clean.reset(seed_of("load"), True)
+        loaded = loading.load(self._files, tuple(self._specs.values()))
+        clean.drop_modes()
+        self._output.take()
+        self._loaded, self._objects = loaded, dict(loaded.objects)
+        self.guest_number += 1
+        self.report = LoadReport(
+            {
+                at.name: Found(at.path, at.line, at.cell, at.spelled, at.stub)
+                for at in loaded.report.found
+            },
+            {name.name: name.suggestion for name in loaded.report.missing},
+            loaded.report.notes,
+        )
+        if source is not None:
+            self._put_in_place(source, loaded)
+
+    def _put_in_place(self, source: str, loaded: loading.Loaded) -> None:
+        space: dict[str, Any] = {"__name__": "stand_in"}
+        exec(compile(source, "<stand-in>", "exec"), space)
+        for name, new in list(space.items()):
+            if getattr(new, "__module__", None) != "stand_in":
+                continue
+            old = self._objects.get(name)
+            for module in loaded.modules:
+                for key, value in list(module.__dict__.items()):
+                    if key == name or (old is not None and value is old):
+                        module.__dict__[key] = new
+            self._objects[name] = new
+
+    # --- checks -------------------------------------------------------------------------------
+
+    def begin_check(self, check: str, budget: float | None = None) -> None:
+        self._check, self._seed, self._requests = check, seed_of(check), 0
+        self._check_number += 1
+        self._handles.clear()
+        self._deferred: BaseException | None = None
+
+    def student(self, check: str, names: tuple[str, ...] | None = None) -> Student:
+        if check != self._check:
+            self.begin_check(check)
+        return Student(self._as_session, self._check_number, names or tuple(self._specs))
+
+    def proxy(self, check: int, name: str, names: tuple[str, ...]) -> Proxy:
+        found = self.report.found.get(name)
+        if found is None:
+            raise faults.NameMissing(name, name, self.report.missing.get(name))
+        if found.stub:
+            raise faults.NotImplementedYet(name)
+        return Proxy(self._as_session, check, name, self._specs[name].kind)
+
+    def substitute(self, source: str) -> None:
+        self._load(source)
+
+    def restart(self) -> None:
+        self._load(None)
+
+    def close(self) -> None:
+        if self._loaded is not None:
+            self._loaded.close()
+            self._loaded = None
+
+    @property
+    def _as_session(self) -> Session:
+        return cast(Session, self)
+
+    # --- names --------------------------------------------------------------------------------
+
+    def make(
+        self, check: int, name: str, args: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> ModuleProxy:
+        given = dict(zip(self._specs[name].parameters, args, strict=False)) | dict(keywords)
+        self._begin(True)
+        try:
+            build: Any = self._objects[name]
+            match = loading.arguments.fit(build, {k: self._sent(v) for k, v in given.items()})
+            made = build(*match.arguments, **match.keywords)
+            clean.drop_modes()
+        except BaseException as error:
+            raise self._fault(name, error) from None
+        return self._proxy(name, made, tuple(match.notes), tuple(match.dropped))
+
+    def call(
+        self,
+        check: int,
+        name: str,
+        target: str | ModuleProxy,
+        args: Sequence[Any],
+        keywords: Mapping[str, Any],
+        layouts: Mapping[int, wire.Layout],
+        cotangent: torch.Tensor | None,
+        arguments: bool,
+        operators: bool,
+        grad: bool,
+    ) -> Reply:
+        called = self._objects[target] if isinstance(target, str) else self._handles[target.handle]
+        self._begin(grad or cotangent is not None)
+        sources: dict[str, torch.Tensor] = {}
+        counts: dict[str, int] = {}
+        slopes = None
+        try:
+            handed = [self._sent(value) for value in args]
+            for place, value in enumerate(handed):
+                if isinstance(value, torch.Tensor):
+                    if cotangent is not None and calls.differentiable(value):
+                        sources[f"argument:{place}"], value = calls.tracked(value)
+                    handed[place] = calls.lay_out(value, layouts.get(place, "contiguous"))
+            named = {key: self._sent(value) for key, value in keywords.items()}
+            if operators:
+                output: Any = calls.counting(lambda: called(*handed, **named), counts)
+            else:
+                output = called(*handed, **named)
+            clean.drop_modes()
+            if cotangent is not None:
+                if not isinstance(target, str):
+                    sources.update(modules.parameters(called))
+                slopes = calls.gradients(output, cotangent, sources)
+        except BaseException as error:
+            raise self._fault(name, error) from None
+        for proxy in (target, *args):
+            if isinstance(proxy, ModuleProxy):
+                proxy.forget_tensors()
+        return Reply(
+            self._received(name, output),
+            [self._received(name, each) for each in handed if isinstance(each, torch.Tensor)]
+            if arguments
+            else [],
+            slopes,
+            counts,
+            bool(self._output.take()),
+        )
+
+    # --- modules ------------------------------------------------------------------------------
+
+    def defer(self, proxy: ModuleProxy, operation: messages.Operation) -> None:
+        self._requests += 1
+        try:
+            if isinstance(operation, messages.Mode):
+                self._handles[proxy.handle].train(operation.training)
+            elif isinstance(operation, messages.Release):
+                for handle in operation.handles:
+                    self._handles.pop(handle, None)
+        except BaseException as error:  # told with the next request, as through the wall
+            self._deferred = error
+
+    def tell(
+        self, proxy: ModuleProxy, operation: messages.Operation, kind: type[_Outcome]
+    ) -> _Outcome:
+        self._begin(True)
+        module = self._handles[proxy.handle]
+        outcome: messages.Outcome
+        try:
+            if isinstance(operation, messages.Convert):
+                if operation.to == "meta":
+                    module.to("meta")
+                else:
+                    getattr(module, operation.to)()
+                outcome = messages.Answer(modules.module_value(proxy.handle, module))
+            else:
+                found = modules.submodules(module)
+                outcome = messages.Parts(tuple(messages.Part(*each) for each in found))
+        except BaseException as error:
+            raise self._fault(proxy.name, error) from None
+        assert isinstance(outcome, kind)
+        return outcome
+
+    def fetch(self, proxy: ModuleProxy) -> dict[str, Any]:
+        self._begin(True)
+        module = self._handles[proxy.handle]
+        held = {**modules.parameters(module), **modules.buffers(module)}
+        return {path: self._received(proxy.name, tensor) for path, tensor in held.items()}
+
+    def assign(self, proxy: ModuleProxy, tensors: Mapping[str, torch.Tensor]) -> None:
+        known = proxy.parameters | proxy.buffers
+        self._requests += 1
+        try:
+            with torch.no_grad():
+                for path, tensor in tensors.items():
+                    slot: Any = modules.locate(self._handles[proxy.handle], path)
+                    if tuple(slot.shape) != tuple(tensor.shape) and path in known:
+                        raise faults.StudentFault(
+                            f"{path} has the shape {tuple(slot.shape)}, not {tuple(tensor.shape)}"
+                        )
+                    slot.copy_(tensor)
+        except faults.StudentFault:
+            raise
+        except BaseException as error:
+            self._deferred = error
+
+    def child(self, proxy: ModuleProxy, path: str) -> ModuleProxy:
+        self._begin(True)
+        try:
+            part: Any = modules.locate(self._handles[proxy.handle], path)
+        except KeyError as error:
+            raise self._fault(proxy.name, error) from None
+        found = self._proxy(proxy.name, part)
+        found.training = proxy.training
+        return found
+
+    def attributes(self, proxy: ModuleProxy) -> dict[str, Any]:
+        self._begin(True)
+        told: dict[str, Any] = {}
+        for path, item in modules.attributes(self._handles[proxy.handle]):
+            if isinstance(item, torch.Tensor):
+                told[path] = Parameter(proxy, modules.slot(path, item))
+            elif item is None or type(item) in (bool, int, float, str):
+                told[path] = item
+        return told
+
+    # --- values and errors --------------------------------------------------------------------
+
+    def _begin(self, grad_enabled: bool) -> None:
+        self._requests += 1
+        clean.reset((self._seed + self._requests * _STRIDE) & _MOST_SEED, grad_enabled)
+        if self._deferred is not None:
+            error, self._deferred = self._deferred, None
+            raise self._fault("", error)
+
+    def _fault(self, name: str, error: BaseException) -> faults.StudentFault:
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+        clean.drop_modes()
+        assert self._loaded is not None
+        return faults.fault(name, describe.raised(error, self._loaded.sources))
+
+    def _proxy(
+        self,
+        name: str,
+        module: object,
+        notes: tuple[str, ...] = (),
+        dropped: tuple[str, ...] = (),
+    ) -> ModuleProxy:
+        self._last_handle += 1
+        self._handles[self._last_handle] = module
+        value = modules.module_value(self._last_handle, module)
+        return ModuleProxy(self._as_session, self._check_number, name, value, notes, dropped)
+
+    def _sent(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return value.detach().clone()  # a student may write into it
+        if isinstance(value, ModuleProxy):
+            return self._handles[value.handle]
+        if isinstance(value, list | tuple):
+            return [self._sent(item) for item in value]
+        return value
+
+    def _received(self, name: str, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            if value.device.type != "cpu":
+                return Opaque("Tensor", "", tuple(value.shape), str(value.dtype)[6:], "meta")
+            return value.detach().clone()
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, torch.nn.Module):
+            return self._proxy(name, value)
+        if isinstance(value, list | tuple):
+            return [self._received(name, item) for item in value]
+        parts = {
+            path: self._received(name, item)
+            for path, item in describe.children(value)
+            if isinstance(item, torch.Tensor)
+        }
+        return Opaque(type(value).__name__, "it is no tensor", parts=parts)

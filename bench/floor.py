@@ -1,0 +1,88 @@
+"""The floor in a process of its own: `python -m bench.floor CLASS RESULT`.
+
+The judge, its pytest session, the checks and the scoring are those that grade; only the calls go
+straight into the student's code.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+
+from autograder.assignment import Assignment, load_assignment
+from autograder.catalogue import load_catalogue
+from autograder.exchange import Answer, Fault, Graded, Request
+from autograder.grading import entries_of
+from autograder.judge import Judge
+from autograder.sandbox import clean
+from autograder.sandbox.room import NameSpec
+from autograder.secret import load_secret
+from autograder.submission import Submission, read_submission
+from bench.classroom import ROOT
+from bench.direct import DirectSandbox
+
+
+class Timed(msgspec.Struct, frozen=True):
+    """One submission as it was graded, however that was."""
+
+    name: str
+    score: float | None
+    wall_seconds: float
+    cpu_seconds: float
+
+
+def timed(graded: Graded) -> Timed:
+    """What is compared of a graded submission."""
+    result = graded.result
+    return Timed(result.submission, result.score, graded.wall_seconds, graded.cpu_seconds)
+
+
+def submissions(assignment: Assignment, folder: Path) -> tuple[Submission, ...]:
+    """A class, read."""
+    return tuple(
+        read_submission(entry.path, assignment.limits, entry.name)
+        for entry in entries_of(folder, folder.parent / "out")
+    )
+
+
+def grade_here(assignment: Assignment, work: tuple[Submission, ...]) -> tuple[Timed, ...]:
+    """Grade without a wall. What the class prints goes nowhere."""
+    for stage in assignment.stages:
+        load_catalogue(stage.misconceptions)  # while imports are still the kit's own
+    streams = sys.stdout, sys.__stdout__, sys.stdin, sys.__stdin__, sys.stderr, sys.__stderr__
+    output = clean.quiet(assignment.limits.output_chars)
+    sys.stderr, sys.__stderr__ = streams[4:]
+    try:
+        names = tuple(
+            NameSpec(spec.name, spec.module, spec.kind, spec.parameters)
+            for spec in assignment.name_specs
+        )
+        answers: list[Answer] = []
+        judge = Judge(
+            assignment,
+            DirectSandbox(assignment.limits, names, output),
+            load_secret(assignment),
+        )
+        judge.serve([Request(each) for each in work], answers.append)
+    finally:
+        sys.stdout, sys.__stdout__, sys.stdin, sys.__stdin__ = streams[:4]
+    graded = []
+    for answer in answers[1:]:
+        if isinstance(answer, Fault):
+            raise RuntimeError(answer.text)
+        assert isinstance(answer, Graded)
+        graded.append(timed(answer))
+    return tuple(graded)
+
+
+def main(folder: Path, result: Path) -> None:
+    """Grade the class, its first member twice: the first time is to warm up."""
+    assignment = load_assignment(ROOT)
+    work = submissions(assignment, folder)
+    result.write_bytes(msgspec.json.encode(grade_here(assignment, (work[0], *work))[1:]))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
