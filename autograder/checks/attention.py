@@ -360,7 +360,7 @@ def nothing_is_remembered(subject: Subject, sample: Sample, tokens: Tensor) -> N
 def one_tensor_comes_back(subject: Subject, tokens: Tensor) -> None:
     """The output is one tensor of the promised shape and nothing around it; the input stays."""
     reply = subject.module.ask(tokens, arguments=True)
-    value, after = reply.value, reply.arguments[0]
+    value, after = reply.value, next(iter(reply.arguments), None)
     if not isinstance(value, Tensor):
         raise CheckFailed(told_type(value), "one tensor and no more")
     shape = (*tokens.shape[:-1], subject.sizes.d_out)
@@ -370,7 +370,10 @@ def one_tensor_comes_back(subject: Subject, tokens: Tensor) -> None:
         f"shape {told_shape(shape)}",
     )
     require(
-        isinstance(after, Tensor) and after.shape == tokens.shape and torch.equal(after, tokens),
+        isinstance(after, Tensor)
+        and after.dtype == tokens.dtype
+        and after.shape == tokens.shape
+        and torch.equal(after, tokens),
         "an input that was changed by the call",
         "the input left as it was",
     )

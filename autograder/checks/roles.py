@@ -81,10 +81,10 @@ class Roles:
         weights = {}
         for role, place in self.places.items():
             tensor = tensors.get(place.path)
-            if tensor is None:
+            if tensor is None or tensor.dim() not in (1, 2):
                 continue
             if place.part is not None:
-                tensor = tensor.chunk(3, dim=0)[place.part]
+                tensor = tensor.tensor_split(3, dim=0)[place.part]
             weights[role] = tensor.T if place.transposed else tensor
         return weights
 

@@ -148,14 +148,25 @@ def test_scores_leave_their_arguments_alone(student: Student, sample: Sample) ->
     untouched(student, "attention_scores", given.query, given.tokens)
 
 
+def is_still(after: object, before: Tensor) -> bool:
+    """Whether an argument is what it was."""
+    return (
+        isinstance(after, Tensor)
+        and after.dtype == before.dtype
+        and after.shape == before.shape
+        and torch.equal(after, before)
+    )
+
+
 def untouched(student: Student, name: str, *arguments: Tensor | None) -> None:
     """Fail where a call changes its arguments or a second call gives something else."""
     proxy = getattr(student, name)
     reply = proxy.ask(*arguments, arguments=True)
+    require(len(reply.arguments) == len(arguments), "other arguments", "the arguments again")
     for before, after in zip(arguments, reply.arguments, strict=True):
         assert before is not None
         require(
-            after.shape == before.shape and torch.equal(after, before),
+            is_still(after, before),
             "an argument that was changed by the call",
             "arguments left as they were",
         )

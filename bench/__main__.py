@@ -1,0 +1,129 @@
+"""`python -m bench`: measure, print one table, write results/bench.json."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from autograder.executor import cores
+from bench import ours, peers
+from bench.classroom import ROOT, Member, members, write_class
+from bench.table import (
+    STARTED,
+    WHOLE,
+    Bench,
+    Goal,
+    Row,
+    Tell,
+    compared,
+    load,
+    row_of,
+    summary,
+    text,
+    write,
+)
+
+PARTS = ("ours", "nbgrader", "otter", "floor", "cpu", "check", "memory", "wall")
+RESULT = ROOT / "results" / "bench.json"
+ENVIRONMENT = ROOT / ".venv-bench"
+LEAST_TIMES = 30.0  # as fast as `nbgrader autograde`
+
+
+def measure(
+    parts: Sequence[str], students: tuple[Member, ...], environment: Path, scratch: Path, tell: Tell
+) -> tuple[Row, ...]:
+    """All rows of the parts asked for."""
+    folder = scratch / "class"
+    write_class(students, folder)
+    size = len(students)
+
+    def beside(grader: Callable[[peers.Peers, tuple[Member, ...], Tell], list[Row]]) -> list[Row]:
+        return grader(peers.Peers(environment, scratch), students, tell)
+
+    work: dict[str, Callable[[], list[Row]]] = {
+        "ours": lambda: ours.grade_command(folder, size, scratch, tell),
+        "nbgrader": lambda: beside(peers.nbgrader),
+        "otter": lambda: beside(peers.otter),
+        "floor": lambda: ours.floor(folder, scratch, tell),
+        "cpu": lambda: ours.cpu(scratch, tell),
+        "check": lambda: ours.check(tell),
+        "memory": lambda: ours.memory(folder, tell),
+        "wall": lambda: ours.wall(folder, tell),
+    }
+    rows: list[Row] = []
+    for part in PARTS:
+        if part in parts:
+            tell(f"--- {part}")
+            rows += work[part]()
+    return with_ratios(rows)
+
+
+def with_ratios(rows: Sequence[Row]) -> tuple[Row, ...]:
+    """The others' rows told as so many times ours, started and not.
+
+    A grader that is started for each submission has no time of its own after the start: what it
+    takes is compared with both.
+    """
+    whole, started = row_of(rows, "ours", WHOLE), row_of(rows, "ours", STARTED)
+    found: list[Row] = []
+    for row in rows:
+        if whole is None or started is None or row.part not in ("nbgrader", "otter"):
+            found.append(row)
+            continue
+        goal = Goal("at least", LEAST_TIMES, "ratio") if row.part == "nbgrader" else None
+        if row.what == WHOLE:
+            found.append(compared(row, whole, "ours"))
+            if row.part == "otter":
+                found.append(compared(row, started, "ours after start"))
+        else:
+            found.append(compared(row, started, "ours after start", goal))
+    return tuple(found)
+
+
+def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument(
+        "--only",
+        default=",".join(PARTS),
+        help=f"parts with commas between; all are: {','.join(PARTS)}",
+    )
+    parser.add_argument("--class-size", type=int, default=20, help="students, 3 or more")
+    parser.add_argument("--environment", type=Path, default=ENVIRONMENT, help="of the peers")
+    parser.add_argument("--result", type=Path, default=RESULT, help="where the JSON goes")
+    options = parser.parse_args(arguments)
+    options.only = options.only.split(",")
+    for part in options.only:
+        if part not in PARTS:
+            parser.error(f"no part is called {part!r}; there are {', '.join(PARTS)}")
+    if options.class_size < 3:
+        parser.error("a class has 3 students or more")
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and tell."""
+    options = parsed(arguments)
+
+    def tell(line: str) -> None:
+        print(line, flush=True)
+
+    before = load()
+    with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+        rows = measure(
+            options.only,
+            members(options.class_size),
+            options.environment,
+            Path(scratch),
+            tell,
+        )
+    bench = Bench(1, options.class_size, cores(), before, load(), rows)
+    write(bench, options.result)
+    tell(f"\n{text(rows)}\n\nwritten: {options.result}")
+    tell(summary(bench))
+
+
+if __name__ == "__main__":
+    main()

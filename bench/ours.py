@@ -1,0 +1,140 @@
+"""The kit's own parts: the class by its command, the floor, CPU, memory, one check, the wall."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import msgspec
+
+from autograder.assignment import load_assignment
+from autograder.executor import cores
+from autograder.submission import Submission
+from autograder.worker import Worker
+from bench.classroom import ROOT, members, write_class
+from bench.floor import Timed, submissions, timed
+from bench.processes import MemoryWatch, cpu_seconds, run
+from bench.table import STARTED, WHOLE, Goal, Row, Tell, median_interval
+
+PROGRAM = Path(sys.executable).with_name("autograder")
+_CPU_CLASS = 40
+_COMMAND_RUNS = 3
+_CHECK_RUNS = 5
+
+
+def grade_command(folder: Path, size: int, scratch: Path, tell: Tell) -> list[Row]:
+    """`autograder grade` on all cores, several times; the medians."""
+    whole, started = [], []
+    for number in range(_COMMAND_RUNS):
+        out = scratch / f"ours-{number}"
+        seconds = run([PROGRAM, "grade", folder, "--out", out])
+        ends = [path.stat().st_mtime for path in out.glob("students/*/result.json")]
+        if len(ends) != size:
+            raise RuntimeError(f"{len(ends)} of {size} were graded")
+        whole.append(seconds / size)
+        started.append(median_interval(ends, min(cores(), size - 1)))
+        tell(f"autograder grade, run {number + 1}: {seconds:.1f} s for {size}")
+    return [
+        Row("ours", WHOLE, statistics.median(whole), "s"),
+        Row("ours", STARTED, statistics.median(started), "ms"),
+    ]
+
+
+def floor(folder: Path, scratch: Path, tell: Tell) -> list[Row]:
+    """The class by one worker behind the wall, beside the same checks without one."""
+    walled = _graded([None], submissions(load_assignment(ROOT), folder))[0]
+    tell("one worker behind the wall: done")
+    result = scratch / "floor.json"
+    run([sys.executable, "-m", "bench.floor", folder, result], OMP_NUM_THREADS="1")
+    bare = msgspec.json.decode(result.read_bytes(), type=tuple[Timed, ...])
+    tell("the floor: done")
+    if {each.name: each.score for each in walled} != {each.name: each.score for each in bare}:
+        raise RuntimeError("the floor scores otherwise than the wall; it does not compare")
+    rows = []
+    for what, field in (("wall", "wall_seconds"), ("CPU", "cpu_seconds")):
+        low = statistics.median(getattr(each, field) for each in bare)
+        high = statistics.median(getattr(each, field) for each in walled)
+        rows.append(Row("floor", f"calls in the process, {what} a submission", low, "ms"))
+        rows.append(
+            Row("floor", f"one worker, {what} a submission", high, "ms", high / low, "the floor")
+        )
+    return rows
+
+
+def cpu(scratch: Path, tell: Tell) -> list[Row]:
+    """CPU seconds of worker, zygote and guests for a class of 40, once started."""
+    folder = scratch / "class-of-40"
+    write_class(members(_CPU_CLASS), folder)
+    assignment = load_assignment(ROOT)
+    work = submissions(assignment, folder)
+    with Worker(assignment.folder) as worker:
+        level = worker.isolation
+        worker.grade(work[0])
+        before = cpu_seconds(worker.pid)
+        for submission in work:
+            worker.grade(submission)
+        spent = (cpu_seconds(worker.pid) - before) / len(work)
+        worker.kill()
+    tell(f"CPU of a class of {len(work)}: done")
+    what = f"CPU a submission, class of {_CPU_CLASS}, {level}"
+    return [Row("cpu", what, spent, "ms", goal=Goal("at most", 0.150, "value"))]
+
+
+def check(tell: Tell) -> list[Row]:
+    """`autograder check` of the solutions beside an import of torch, in turn."""
+    checked, imported = [], []
+    for _ in range(_CHECK_RUNS):
+        imported.append(run([sys.executable, "-c", "import torch"]))
+        checked.append(run([PROGRAM, "check", load_assignment(ROOT).solutions]))
+    tell("autograder check: done")
+    low, high = statistics.median(imported), statistics.median(checked)
+    goal = Goal("at most", 2.5, "ratio")
+    return [
+        Row("check", "import torch", low, "s"),
+        Row("check", "autograder check of the solutions", high, "s", high / low, "import", goal),
+    ]
+
+
+def memory(folder: Path, tell: Tell) -> list[Row]:
+    """The largest sum of PSS of worker, zygote and guest while some of the class are graded."""
+    assignment = load_assignment(ROOT)
+    with Worker(assignment.folder) as worker:
+        level = worker.isolation
+        with MemoryWatch(worker.pid) as watch:
+            for submission in submissions(assignment, folder)[:10]:
+                worker.grade(submission)
+        worker.kill()
+    tell(f"memory of {watch.processes} processes: done")
+    what = f"PSS of worker, zygote and guest, {level}"
+    return [Row("memory", what, watch.most, "MB", goal=Goal("at most", 768, "value"))]
+
+
+def wall(folder: Path, tell: Tell) -> list[Row]:
+    """What the outer wall adds to a separate process, submission by submission in turn."""
+    work = submissions(load_assignment(ROOT), folder)
+    best, weak = _graded([None, "process"], work)
+    tell("with the wall and without: done")
+    high = statistics.median(each.wall_seconds for each in best)
+    low = statistics.median(each.wall_seconds for each in weak)
+    return [
+        Row("wall", "isolation process, wall a submission", low, "ms"),
+        Row("wall", "isolation at its best, wall a submission", high, "ms", high / low, "process"),
+    ]
+
+
+def _graded(levels: list[str | None], work: tuple[Submission, ...]) -> list[tuple[Timed, ...]]:
+    """The class by a warm worker of each level; each submission by all in turn."""
+    folder = load_assignment(ROOT).folder
+    found: list[list[Timed]] = [[] for _ in levels]
+    with ExitStack() as stack:
+        workers = [stack.enter_context(Worker(folder, level)) for level in levels]
+        for worker in workers:
+            worker.grade(work[0])
+        for submission in work:
+            for worker, list_of in zip(workers, found, strict=True):
+                list_of.append(timed(worker.grade(submission)))
+        for worker in workers:
+            worker.kill()
+    return [tuple(each) for each in found]

@@ -1,0 +1,138 @@
+"""The same class by graders of notebooks, which run each student's checks in a kernel of its own.
+
+Both live in an environment of their own (`make bench` makes it). Each is given what its own
+manual asks for: nbgrader a course folder with a source notebook, otter an autograder zip.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import statistics
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from bench import notebooks
+from bench.classroom import STAGES, Member
+from bench.kernel_checks import CHECKS, call_of, source_of
+from bench.processes import run
+from bench.table import STARTED, WHOLE, Row, Tell, median_interval
+
+HOMEWORK = "homework"
+
+
+class Peers:
+    """Runs the commands of their environment, away from the user's own settings."""
+
+    def __init__(self, environment: Path, scratch: Path) -> None:
+        self._bin = environment / "bin"
+        if not (self._bin / "nbgrader").exists():
+            raise SystemExit(f"bench: no nbgrader in {environment}; `make bench` installs it")
+        self.scratch = scratch
+        self._settings = {
+            "PATH": f"{self._bin}:/usr/local/bin:/usr/bin:/bin",  # nbgrader calls alembic by name
+            "HOME": str(scratch / "home"),
+            "JUPYTER_CONFIG_DIR": str(scratch / "home" / "jupyter"),
+            "IPYTHONDIR": str(scratch / "home" / "ipython"),
+            "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        }
+        (scratch / "home").mkdir(parents=True, exist_ok=True)
+
+    def run(self, *command: str | Path) -> float:
+        """Run one of their programs; the wall seconds."""
+        return run([self._bin / command[0], *command[1:]], **self._settings)
+
+
+def nbgrader(peers: Peers, students: tuple[Member, ...], tell: Tell) -> list[Row]:
+    """`nbgrader autograde` of the whole class in one command."""
+    course = peers.scratch / "nbgrader"
+    there = f"--course-dir={course}"
+    notebooks.write(course / "source" / HOMEWORK / "attention.ipynb", _source_cells())
+    peers.run("nbgrader", "generate_assignment", HOMEWORK, "--create", there)
+    released = notebooks.read(course / "release" / HOMEWORK / "attention.ipynb")
+    for student in students:
+        path = course / "submitted" / student.name / HOMEWORK / "attention.ipynb"
+        notebooks.write(path, notebooks.filled(released, student.cells))
+    tell("nbgrader: the class is handed in")
+    seconds = peers.run("nbgrader", "autograde", HOMEWORK, "--create", there)
+    graded = list(course.glob(f"autograded/*/{HOMEWORK}/attention.ipynb"))
+    tell(f"nbgrader autograde: {seconds:.1f} s for {len(graded)}")
+    grades = course / "grades.csv"
+    peers.run("nbgrader", "export", f"--to={grades}", there)
+    with grades.open(encoding="utf-8", newline="") as file:
+        scores = {line["student_id"]: float(line["raw_score"]) for line in csv.DictReader(file)}
+    judged("nbgrader", students, scores)
+    started = median_interval([path.stat().st_mtime for path in graded])
+    return [
+        Row("nbgrader", WHOLE, seconds / len(students), "s"),
+        Row("nbgrader", STARTED, started, "ms"),
+    ]
+
+
+def otter(peers: Peers, students: tuple[Member, ...], tell: Tell) -> list[Row]:
+    """`otter run`, which takes one submission at a time."""
+    folder = peers.scratch / "otter"
+    tests = folder / "tests"
+    tests.mkdir(parents=True, exist_ok=True)
+    for number, check in enumerate(CHECKS, 1):
+        (tests / f"q{number}.py").write_text(_otter_test(number, check), "utf-8")
+    peers.run("otter", "generate", "-t", tests, "-o", folder / "autograder.zip", "--no-environment")
+    seconds, scores = [], {}
+    for student in students:
+        notebook = folder / student.name / "attention.ipynb"
+        cells = [notebooks.cell("imports", notebooks.IMPORTS)]
+        cells += [notebooks.cell(stage, "") for stage in STAGES]
+        notebooks.write(notebook, notebooks.filled(cells, student.cells))
+        results = folder / student.name / "out"
+        results.mkdir()
+        seconds.append(
+            peers.run("otter", "run", "-a", folder / "autograder.zip", "-o", results, notebook)
+        )
+        told = json.loads((results / "results.json").read_text("utf-8"))
+        scores[student.name] = sum(float(each.get("score", 0)) for each in told["tests"])
+    tell(f"otter run: {sum(seconds):.1f} s for {len(seconds)}")
+    judged("otter", students, scores)
+    return [Row("otter", WHOLE, statistics.median(seconds), "s")]
+
+
+def judged(grader: str, students: tuple[Member, ...], scores: Mapping[str, float]) -> None:
+    """Make sure that it graded: all points for right work, fewer for wrong."""
+    for student in students:
+        score = scores.get(student.name)
+        if score is None or (score == len(CHECKS)) is not student.right:
+            raise RuntimeError(f"{grader} gave {student.name} {score} of {len(CHECKS)}")
+
+
+def _source_cells() -> list[notebooks.Cell]:
+    """The teacher's notebook: a cell for each stage, a graded cell for each check."""
+    cells = [notebooks.cell("imports", notebooks.IMPORTS)]
+    for stage in STAGES:
+        cells.append(notebooks.cell(stage, "...", _marked(stage, solution=True)))
+    for number, check in enumerate(CHECKS, 1):
+        name = f"check-{number}"
+        source = f"{source_of(check)}\n\n{call_of(check)}\n"
+        cells.append(notebooks.cell(name, source, _marked(name, solution=False)))
+    return cells
+
+
+def _marked(name: str, solution: bool) -> dict[str, object]:
+    """What nbgrader wants to know of a cell."""
+    marks: dict[str, object] = {
+        "schema_version": 3,
+        "grade_id": name,
+        "grade": not solution,
+        "solution": solution,
+        "locked": not solution,
+        "task": False,
+    }
+    return {"nbgrader": marks if solution else marks | {"points": 1}}
+
+
+def _otter_test(number: int, check: Callable[..., None]) -> str:
+    """A check as a test file of otter's: it fills the parameters from the notebook's names."""
+    return (
+        "import torch\n"
+        "from otter.test_files import test_case\n\n"
+        f'OK_FORMAT = False\nname = "q{number}"\npoints = 1\n\n\n'
+        f"@test_case(points=None, hidden=False)\n{source_of(check)}"
+    )
