@@ -171,6 +171,7 @@ class DirectSession:
         operators: bool,
         grad: bool,
     ) -> Reply:
+        called: Any
         called = self._objects[target] if isinstance(target, str) else self._handles[target.handle]
         self._begin(grad or cotangent is not None)
         sources: dict[str, torch.Tensor] = {}

@@ -23,6 +23,8 @@ from autograder.submission import Submission, read_submission
 from bench.classroom import ROOT
 from bench.direct import DirectSandbox
 
+STREAMS = ("stdout", "__stdout__", "stderr", "__stderr__", "stdin", "__stdin__")
+
 
 class Timed(msgspec.Struct, frozen=True):
     """One submission as it was graded, however that was."""
@@ -51,9 +53,9 @@ def grade_here(assignment: Assignment, work: tuple[Submission, ...]) -> tuple[Ti
     """Grade without a wall. What the class prints goes nowhere."""
     for stage in assignment.stages:
         load_catalogue(stage.misconceptions)  # while imports are still the kit's own
-    streams = sys.stdout, sys.__stdout__, sys.stdin, sys.__stdin__, sys.stderr, sys.__stderr__
+    streams = {name: getattr(sys, name) for name in STREAMS}
     output = clean.quiet(assignment.limits.output_chars)
-    sys.stderr, sys.__stderr__ = streams[4:]
+    sys.stderr = streams["stderr"]
     try:
         names = tuple(
             NameSpec(spec.name, spec.module, spec.kind, spec.parameters)
@@ -67,7 +69,8 @@ def grade_here(assignment: Assignment, work: tuple[Submission, ...]) -> tuple[Ti
         )
         judge.serve([Request(each) for each in work], answers.append)
     finally:
-        sys.stdout, sys.__stdout__, sys.stdin, sys.__stdin__ = streams[:4]
+        for name, stream in streams.items():
+            setattr(sys, name, stream)
     graded = []
     for answer in answers[1:]:
         if isinstance(answer, Fault):

@@ -58,7 +58,7 @@ def nbgrader(peers: Peers, students: tuple[Member, ...], tell: Tell) -> list[Row
     graded = list(course.glob(f"autograded/*/{HOMEWORK}/attention.ipynb"))
     tell(f"nbgrader autograde: {seconds:.1f} s for {len(graded)}")
     grades = course / "grades.csv"
-    peers.run("nbgrader", "export", f"--to={grades}", there)
+    peers.run("nbgrader", "export", f"--to={grades}", f"--db=sqlite:///{course}/gradebook.db")
     with grades.open(encoding="utf-8", newline="") as file:
         scores = {line["student_id"]: float(line["raw_score"]) for line in csv.DictReader(file)}
     judged("nbgrader", students, scores)

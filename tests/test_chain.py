@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 import torch
@@ -16,6 +16,15 @@ from autograder.chain import Chain, Given, StepRaises, Values, run
 from autograder.misconceptions import causal, multi_head, simplified, trainable
 
 ROLES = ("query", "key", "value")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """As in the worker; on a busy machine many threads only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def numbers(seed: int, *shape: int) -> Tensor:

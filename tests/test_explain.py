@@ -4,7 +4,7 @@ Each program is plain PyTorch and knows nothing of the chain or the catalogue.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +33,15 @@ HEADS = (
 
 Weights = Mapping[str, Tensor]
 Program = Callable[[Given], Tensor]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """As in the worker; on a busy machine many threads only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def catalogue(stage: str) -> Catalogue:
@@ -540,7 +549,7 @@ def test_the_bound_is_never_met_by_the_longest_chain(monkeypatch: pytest.MonkeyP
     stage, runs = counted(catalogue("multi_head"), "MultiHeadAttention")
     given = inputs_of("MultiHeadAttention")[0]
     assert explain("MultiHeadAttention", stage, [seen(three_mistakes, given)]) is None
-    assert runs[0] < search.MOST_EVALUATIONS / 2
+    assert runs[0] < search.MOST_EVALUATIONS
 
 
 # Exceptions ---------------------------------------------------------------------------------

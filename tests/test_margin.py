@@ -82,6 +82,15 @@ Inputs = Mapping[str, Given]
 Outputs = Mapping[str, Tensor | None]  # by input; None: code written so raises
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """As in the worker; on a busy machine many threads only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 def drawn(sample: Sample, sizes: Mapping[str, Sizes]) -> Inputs:
     """What a values check of a module calls it with."""
     return {

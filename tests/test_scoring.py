@@ -1,7 +1,7 @@
 """From what was seen to points: shares, criteria, stages, and what a teacher reads beside them."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -39,6 +39,15 @@ SIZES = {
 }
 
 Program = Callable[[Given], Tensor]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """As in the worker; on a busy machine many threads only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 def every_check() -> list[tuple[str, Check]]:

@@ -38,7 +38,8 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text of a file of the base, and a notebook is written as its cells with `# %%` between them.
     What lies in `shapes/NAME/` comes on top; there a notebook is called `NAME.ipynb.py`.
     pack: how it is handed in. `notes`: a part of each note, and no other note may be there.
-    lost: criteria that lose points, as stage.criterion.
+    lost: patterns of the criteria that lose points, as stage.criterion; `told`: parts of what is
+    said of them. `awaits`: what in the kit has to change before this can be.
     """
 
     name: str
@@ -57,8 +58,9 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     separator: str = "/"  # between the parts of a name in a zip
     score: float = 100.0
     lost: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()  # parts of the messages of what is lost
+    told: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    awaits: str = ""
 
 
 class ClassEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -163,6 +165,7 @@ def hand_in(shape: Shape, folder: Path, name: str = "") -> Path:
     if shape.pack == "file":
         (path,) = files
         target = entry.with_name(name or path)
+        target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(files[path])
         return target
     if shape.pack == "folder":
@@ -173,7 +176,6 @@ def hand_in(shape: Shape, folder: Path, name: str = "") -> Path:
         return entry
     target = entry.with_name(entry.name.removesuffix(".zip") + ".zip")
     if shape.pack == "zip in a folder":
-        entry.mkdir(parents=True)
         target = entry / "work.zip"
     target.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -181,7 +183,7 @@ def hand_in(shape: Shape, folder: Path, name: str = "") -> Path:
             info = zipfile.ZipInfo("x")
             info.filename = path.replace("/", shape.separator)
             archive.writestr(info, data)
-    return target
+    return entry if shape.pack == "zip in a folder" else target
 
 
 # --- what must come out -----------------------------------------------------------------------
@@ -198,9 +200,16 @@ def shortcomings(shape: Shape, result: Result) -> list[str]:
         for criterion in stage.criteria
         if criterion.score < criterion.max_score
     ]
-    if sorted(name for name, _ in losers) != sorted(shape.lost):
-        short += [f"lost {name}: {each.status}, {each.message}" for name, each in losers]
-        short.append(f"lost {[name for name, _ in losers]}, not {list(shape.lost)}")
+    short += [
+        f"lost {name}: {each.status}, {each.message}"
+        for name, each in losers
+        if not any(fnmatch.fnmatchcase(name, pattern) for pattern in shape.lost)
+    ]
+    short += [
+        f"nothing lost of {pattern}"
+        for pattern in shape.lost
+        if not fnmatch.filter([name for name, _ in losers], pattern)
+    ]
     messages = "\n".join(each.message or "" for _, each in losers)
     short += [f"not told: {part!r} in {messages}" for part in shape.told if part not in messages]
     short += [
@@ -229,7 +238,17 @@ def test_there_are_sixty_of_them() -> None:
     assert {folder.name for folder in SHAPES.iterdir() if folder.is_dir()} <= set(names)
 
 
-@pytest.mark.parametrize("shape", MANIFEST.shape, ids=lambda shape: shape.name)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(
+            shape,
+            id=shape.name,
+            marks=[pytest.mark.xfail(reason=shape.awaits)] if shape.awaits else [],
+        )
+        for shape in MANIFEST.shape
+    ],
+)
 def test_a_shape_gets_its_score_and_its_notes(shape: Shape, worker: Worker, tmp_path: Path) -> None:
     submission = read_submission(hand_in(shape, tmp_path), ASSIGNMENT.limits)
     assert shortcomings(shape, worker.grade(submission).result) == []

@@ -1,7 +1,7 @@
 """How a name stands as a whole, from what its checks saw."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,15 @@ SHORT = Sizes(d_in=7, d_out=5, tokens=6, batch=2, context_length=8)
 WHOLE = Sizes(d_in=4, d_out=10, tokens=8, batch=3, context_length=8)
 
 Program = Callable[[Given], Tensor]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """As in the worker; on a busy machine many threads only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
 #: Enough of the catalogue for what is tested here; all of it takes seconds to search.
@@ -73,7 +82,7 @@ def compared(program: Program, check: Check = BASE) -> tuple[list[Outcome], list
         identifier = f"causal::test_outputs[{number}]"
         shape = None if observed.value is None else tuple(observed.value.shape)
         right = status == "passed"
-        outcomes.append(outcome(status, check, identifier, text=text))
+        outcomes.append(outcome(status, check, identifier, text=text, exception=text))
         recorded.append(
             Recorded(identifier, check, observed, right, shape, tuple(expected.shape), {})
         )

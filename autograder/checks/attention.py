@@ -17,7 +17,7 @@ from torch import Tensor
 from autograder.chain import Chain, Given, StepRaises, run
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require, told_shape
-from autograder.checks.roles import CONTRACT
+from autograder.checks.roles import CONTRACT, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.subject import Subject, build, make, plain_tensors, told_type
 from autograder.compare import difference, same
@@ -289,11 +289,12 @@ def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
         module = make(student, name, replace(sizes, bias=wanted))
         if len(module.parameters) <= 2 * (name == "MultiHeadAttention"):
             return  # weights that are no parameters are judged as such
-        there = [
-            role
-            for role in ("query", "key", "value")
-            if f"{CONTRACT[role]}.bias" in module.parameters
-        ]
+        shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
+        try:
+            places = roles_of(shapes, sizes.d_in, sizes.d_out, output=False).places
+        except RolesUnknown:
+            return  # weights under unknown names are judged as such
+        there = [role for role in ("query", "key", "value") if f"{role}_bias" in places]
         if wanted:
             require(
                 len(there) == 3,

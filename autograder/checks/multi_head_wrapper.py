@@ -17,6 +17,7 @@ from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
+from autograder.checks.simplified import is_still
 from autograder.checks.subject import make, shapes_of, tensor_of, told_type
 from autograder.compare import same
 from autograder.explain import Explanation
@@ -68,20 +69,26 @@ def runs(student: Student) -> bool:
     tokens = torch.linspace(-1, 1, 2 * USUAL.d_in).reshape(1, 2, USUAL.d_in)
     try:
         head = make(student, CAUSAL, sizes).eval()
-        biased = make(student, CAUSAL, replace(sizes, bias=True))
+        plain = weights_by_role(head, sizes)
+        biased = weights_by_role(make(student, CAUSAL, replace(sizes, bias=True)), sizes)
         once = tensor_of(head(tokens), 1, 2, USUAL.d_out)
         again = tensor_of(head(tokens), 1, 2, USUAL.d_out)
-        weights = [f"W_{role}.weight" for role in ("query", "key", "value")]
-        biases = [path.replace("weight", "bias") for path in weights]
-        return (
-            same(again, once)
-            and all(path in head.parameters for path in weights)
-            and not any(path in head.parameters for path in biases)
-            and all(path in biased.parameters for path in biases)
-            and len({float(held_by(head)[path].double().sum()) for path in weights}) == len(weights)
-        )
-    except (StudentFault, CheckFailed, KeyError):
+    except (StudentFault, CheckFailed, RolesUnknown):
         return False
+    apart = {float(plain[role].double().sum()) for role in ROLES if role in plain}
+    return (
+        same(again, once)
+        and len(apart) == len(ROLES)
+        and not any(f"{role}_bias" in plain for role in ROLES)
+        and all(f"{role}_bias" in biased for role in ROLES)
+    )
+
+
+def weights_by_role(module: ModuleProxy, sizes: Sizes, output: bool = False) -> dict[str, Tensor]:
+    """A module's registered weights, `(d_in, d_out)` by role. Raises `RolesUnknown`."""
+    shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
+    roles = roles_of(shapes, sizes.d_in, sizes.d_out, output)
+    return roles.read(held_by(module))
 
 
 def heads_of(wrapper: ModuleProxy, count: int) -> list[ModuleProxy]:
@@ -279,43 +286,63 @@ def test_merged_module_holds_the_weights_of_the_heads(
     """Each split weight is the heads' weights side by side; `out_proj` does nothing."""
     wrapper, heads = armed_to_merge(headed, sample, sizes)
     before = [held_by(head) for head in heads]
-    width = sizes.heads * sizes.d_out
-    able = holdable(headed, sample, replace(sizes, d_out=width))
+    joined = replace(sizes, d_out=sizes.heads * sizes.d_out)
+    able, shapes = holdable(headed, sample, joined)
     merged = headed.merge_heads(wrapper)
     if not isinstance(merged, ModuleProxy):
         raise CheckFailed(f"{told_type(merged)} came back", "a MultiHeadAttention")
-    now = held_by(merged)
-    for path in [path for path in able if not path.startswith("out_proj")]:
-        if not all(path in head for head in before):
-            continue  # the heads have no such bias
-        parts = [head[path] for head in before]
-        if len({tuple(part.shape[1:]) for part in parts}) != 1 or not parts[0].dim():
-            continue  # heads that do not go together are judged with the wrapper
-        wanted = torch.cat(parts, dim=0)
-        require(path in now, f"no `{path}`", "the heads' weights, head after head")
+    for path, shape in shapes.items():
+        found = merged.parameters[path].shape if path in merged.parameters else ()
         require(
-            now[path].shape == wanted.shape and same(now[path], wanted),
-            f"other numbers in `{path}`, of shape {told_shape(now[path].shape)}",
-            f"the heads' weights, head after head, of shape {told_shape(wanted.shape)}",
+            tuple(found) == shape,
+            f"`{path}` of shape {told_shape(found)}",
+            f"shape {told_shape(shape)}",
             misconception="merge-transposed",
         )
-    identity = same(now["out_proj.weight"], torch.eye(width)) if able_in(now, able, width) else True
-    bias = now.get("out_proj.bias")
-    silent = "out_proj.bias" not in able or bias is None or bool((bias.abs() < 1e-7).all())
+    compare_merged(merged, heads, joined, able)
+    for head, was in zip(heads, before, strict=True):
+        head.forget_tensors()
+        after = held_by(head)
+        require(
+            all(path in after and is_still(after[path], was[path]) for path in was),
+            "a wrapper whose weights have changed",
+            "a wrapper left as it was",
+        )
+
+
+def compare_merged(
+    merged: ModuleProxy, heads: list[ModuleProxy], joined: Sizes, able: set[str]
+) -> None:
+    """Role by role, as far as the student's own module can hold it."""
+    apart = replace(joined, d_out=joined.d_out // joined.heads)
+    try:
+        now = weights_by_role(merged, joined, output=True)
+        parts = [weights_by_role(head, apart) for head in heads]
+    except RolesUnknown as unknown:
+        raise NotSeen("weights under unknown names", f"weights called {unknown.role}") from unknown
+    for role in sorted(able - {"output", "output_bias"}):
+        if not all(role in part for part in parts):
+            continue  # the heads have no such bias
+        rows = {tuple(part[role].shape[:-1]) for part in parts}
+        require(
+            role in now and len(rows) == 1, f"no {role} weights", "the heads' weights, side by side"
+        )
+        wanted = torch.cat([part[role] for part in parts], dim=-1)
+        require(
+            now[role].shape == wanted.shape and same(now[role], wanted),
+            f"other numbers in the {role.replace('_', ' ')}",
+            "the heads' weights, head after head",
+            misconception="merge-transposed",
+        )
+    width = joined.d_out
+    identity = "output" not in able or ("output" in now and same(now["output"], torch.eye(width)))
+    silent = "output_bias" not in able or not bool((now["output_bias"].abs() > 1e-7).any())
     require(
         identity and silent,
         "an `out_proj` that changes what the heads found",
         "the identity as weight of `out_proj`, its bias zero",
         misconception="merge-identity-missing",
     )
-    for head, was in zip(heads, before, strict=True):
-        head.forget_tensors()
-        after = held_by(head)
-        require(
-            all(path in after and same(after[path], was[path]) for path in was),
-            "a wrapper whose weights have changed",
-            "a wrapper left as it was",
-        )
 
 
 def armed_to_merge(
@@ -337,39 +364,26 @@ def held_by(module: ModuleProxy) -> dict[str, Tensor]:
     }
 
 
-def able_in(now: dict[str, Tensor], able: set[str], width: int) -> bool:
-    """Whether the output projection is there to be looked at."""
-    held = now.get("out_proj.weight")
-    if "out_proj.weight" not in able:
-        return False
-    require(
-        held is not None and tuple(held.shape) == (width, width),
-        "no output projection of the right size",
-        f"`out_proj` of shape {told_shape((width, width))}",
-    )
-    return True
+def holdable(
+    student: Student, sample: Sample, sizes: Sizes
+) -> tuple[set[str], dict[str, tuple[int, ...]]]:
+    """The roles that the student's own split module can hold apart, and its parameters' shapes.
 
-
-def holdable(student: Student, sample: Sample, sizes: Sizes) -> set[str]:
-    """The contract's parameters that the student's own split module can hold apart.
-
-    One that cannot (a shared layer, biases that are ignored, no output projection) is judged with
-    the module itself, not once more here.
+    A role that it cannot hold (a shared layer, biases that are ignored, no output projection) is
+    judged with the module itself, not once more here.
     """
     try:
         module = make(student, "MultiHeadAttention", sizes)
-    except StudentFault:
-        return set()
-    layers = ("W_query", "W_key", "W_value", "out_proj")
-    paths = [f"{layer}.{kind}" for layer in layers for kind in KINDS]
-    there = [path for path in paths if path in module.parameters]
-    wanted = {path: sample.numbers(path, *module.parameters[path].shape) for path in there}
-    module.set(wanted)
-    held = held_by(module)
-    return {path for path in there if path in held and same(held[path], wanted[path])}
-
-
-KINDS = ("weight", "bias")
+        shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
+        roles = roles_of(shapes, sizes.d_in, sizes.d_out, output=True)
+        wanted = sample.weights("held", sizes)
+        module.set(roles.settings(wanted))
+        held = roles.read(held_by(module))
+    except (StudentFault, CheckFailed, RolesUnknown):
+        return set(), {}
+    able = {role for role in held if role in wanted and same(held[role], wanted[role])}
+    kept = {roles.places[role].path for role in able}
+    return able, {path: shape for path, shape in shapes.items() if path in kept}
 
 
 @own("equivalence", of="merge_heads")

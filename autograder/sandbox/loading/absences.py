@@ -114,7 +114,8 @@ class Absences:
             is_late = self._is_running(origin)
         here = f"{statement.path} {statement.exactly}"
         if name != "*":
-            node.namespace[target] = placeholder
+            # A value that the name had before is kept, as Python keeps it.
+            node.namespace.setdefault(target, placeholder)
         if is_late and origin is not None:
             self._late.append(_Late(node.namespace, target, placeholder, origin, name, here))
         else:

@@ -5,11 +5,11 @@ import sys
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from .. import wire
-from . import jupyter, placeholders
-from .names import NameSpec, Search, search
+from . import compiler, jupyter, placeholders
+from .names import NameSpec, Search, search, settle
 from .nodes import SourceFile
 from .notes import clean
 from .ownership import Ownership
@@ -72,6 +72,7 @@ def load(
         sys.setrecursionlimit(1000)
     ownership = Ownership(runner.sources, runner.modules.namespaces(), runner.stubs)
     result = search(names, runner, ownership)
+    settle(result, runner, ownership)
     placeholders.graded(True)
     return Loaded(
         objects={name: each.value for name, each in result.found.items()},
@@ -100,22 +101,25 @@ def _surroundings(runner: Runner) -> Callable[[], None]:
     """Put in place what submissions expect around them; gives back how to undo it."""
     main = sys.modules.get("__main__")
     asked, hook = builtins.input, sys.breakpointhook
-    torch: Any = sys.modules.get("torch")
-    compiler = getattr(torch, "compile", None)
+    leaving = {name: vars(builtins).get(name) for name in ("exit", "quit")}
     before = jupyter.install(runner.left_out, runner.run_file)
+    restore_compiler = compiler.install()
     builtins.input = _no_input
+    vars(builtins).update(exit=_leave, quit=_leave)  # of scripts; a guest starts without them
     sys.breakpointhook = lambda *arguments, **options: None
-    if compiler is not None:
-        torch.compile = _uncompiled
     runner.modules.install()
 
     def undo() -> None:
         placeholders.graded(False)
         runner.modules.remove()
         jupyter.remove(before)
+        restore_compiler()
         builtins.input, sys.breakpointhook = asked, hook
-        if compiler is not None:
-            torch.compile = compiler
+        for name, value in leaving.items():
+            if value is None:
+                del vars(builtins)[name]
+            else:
+                vars(builtins)[name] = value
         if main is not None:
             sys.modules["__main__"] = main
 
@@ -126,6 +130,5 @@ def _no_input(prompt: object = "") -> NoReturn:
     raise EOFError("nobody is there to answer input()")
 
 
-def _uncompiled(model: Any = None, **options: Any) -> Any:
-    """`torch.compile` without a compiler, which no guest may start: the model as it is."""
-    return (lambda inner: inner) if model is None else model
+def _leave(code: object = None) -> NoReturn:
+    raise SystemExit(code)

@@ -1,0 +1,2 @@
+def score(*args):
+    return 100
