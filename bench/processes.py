@@ -37,6 +37,14 @@ def run(command: Sequence[str | Path], **environment: str) -> float:
     return seconds
 
 
+def children_cpu(command: Sequence[str | Path]) -> float:
+    """Run a command to its end; its CPU seconds."""
+    before = os.times()
+    run(command)
+    after = os.times()
+    return sum(after[2:4]) - sum(before[2:4])
+
+
 def tree(root: int) -> list[int]:
     """A process and its descendants."""
     children: dict[int, list[int]] = {}

@@ -54,6 +54,7 @@ class Bench(msgspec.Struct, frozen=True):
     load_before: float
     load_after: float
     rows: tuple[Row, ...]
+    failed: tuple[str, ...] = ()  # parts
 
 
 def row_of(rows: Sequence[Row], part: str, what: str) -> Row | None:
@@ -106,7 +107,8 @@ def summary(bench: Bench) -> str:
         if row.goal is not None:
             number = _value(row) if row.goal.of == "value" else f"{row.ratio:.1f} times"
             state = "" if row.goal.met(row.value, row.ratio) else ", goal not met"
-            told.append(f"{row.part} {number} ({row.goal.kind} {row.goal.bound:g}{state})")
+            told.append(f"{row.part} {number} ({_bound(row, row.goal)}{state})")
+    told += [f"{part} FAILED" for part in bench.failed]
     loads = f"load {bench.load_before:.1f} to {bench.load_after:.1f} on {bench.cores} cores"
     return f"bench: class of {bench.class_size}, {loads}; " + ("; ".join(told) or "no goals asked")
 
@@ -118,9 +120,19 @@ def write(bench: Bench, path: Path) -> None:
 
 
 def _value(row: Row) -> str:
-    if row.unit == "MB":
-        return f"{row.value:.0f} MB"
-    return f"{row.value * 1000:.0f} ms" if row.unit == "ms" else f"{row.value:.2f} s"
+    return _quantity(row.value, row.unit)
+
+
+def _quantity(value: float, unit: Unit) -> str:
+    """A value with its unit; seconds are what is kept of every time."""
+    if unit == "MB":
+        return f"{value:.0f} MB"
+    return f"{value * 1000:.0f} ms" if unit == "ms" else f"{value:.2f} s"
+
+
+def _bound(row: Row, goal: Goal) -> str:
+    wanted = f"{goal.bound:g} times" if goal.of == "ratio" else _quantity(goal.bound, row.unit)
+    return f"{goal.kind} {wanted}"
 
 
 def _ratio(row: Row) -> str:
@@ -131,4 +143,4 @@ def _goal(row: Row) -> str:
     if row.goal is None:
         return ""
     word = "met" if row.goal.met(row.value, row.ratio) else "NOT met"
-    return f"{row.goal.kind} {row.goal.bound:g}: {word}"
+    return f"{_bound(row, row.goal)}: {word}"

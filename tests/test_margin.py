@@ -47,8 +47,6 @@ RIGHT_ON = {
     # The text is as long as the mask, or shorter than a mask that is too small.
     ("CausalAttention", "mask-not-cut"): {"whole"},
     ("MultiHeadAttention", "mask-not-cut"): {"whole"},
-    ("CausalAttention", "mask-cut-in-rows-only"): {"whole"},
-    ("MultiHeadAttention", "mask-cut-in-rows-only"): {"whole"},
     ("CausalAttention", "mask-sized-by-embedding"): {"other", "square"},
     ("MultiHeadAttention", "mask-sized-by-embedding"): {"usual", "other", "square"},
 }
@@ -247,8 +245,7 @@ def test_every_mistake_shows_on_some_input_unless_it_is_none_in_this_name(name: 
 def test_what_is_listed_as_no_mistake_is_none(name: str, identifier: str, secret: bytes) -> None:
     listed = RIGHT_ON[name, identifier]
     outputs = [held for (each, _), held in wrong(name, secret).items() if each == identifier]
-    if not outputs:
-        pytest.skip(f"{identifier} has no step of its own yet")
+    assert outputs
     apart = [
         min(tolerances(held[label], right(name, secret)[label]) for held in outputs)
         for label in listed

@@ -9,20 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 import torch
 from torch import Tensor
 
-from autograder.chain import Chain, Given, StepRaises, run
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require, told_shape
-from autograder.checks.roles import CONTRACT, RolesUnknown, roles_of
+from autograder.checks.roles import CONTRACT
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import Subject, build, make, plain_tensors, told_type
+from autograder.checks.subject import Subject, build
 from autograder.compare import difference, same
-from autograder.explain import Explanation
-from autograder.sandbox.student import ModuleProxy, Student
+from autograder.sandbox.student import Student
 from autograder.sandbox.wire import Layout
 
 
@@ -230,167 +227,6 @@ def scaled_by_root(student: Student, sample: Sample, name: str, sizes: Sizes) ->
         "weights whose scores were not divided by the square root of d_k",
         "scores divided by the square root of d_k",
     )
-
-
-# State --------------------------------------------------------------------------------------
-
-
-#: What may follow a role's name in the path of its weight.
-ENDINGS = ("", ".weight")
-
-
-def weights_are_named(module: ModuleProxy, sizes: Sizes, layers: bool, output: bool) -> None:
-    """The contract's names hold weights of the contract's shapes, registered as parameters."""
-    shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
-    roles = ("query", "key", "value", "output") if output else ("query", "key", "value")
-    named = [
-        f"{CONTRACT[role]}{ending}" for role in ("query", "key", "value") for ending in ENDINGS
-    ]
-    require(
-        any(path in module.parameters for path in named)
-        or len(module.parameters) > 2 * output
-        or not plain_tensors(module),
-        "weights that PyTorch does not know of: they are no parameters",
-        "registered parameters",
-        misconception="unregistered-parameters",
-    )
-    for role in roles:
-        path = f"{CONTRACT[role]}.weight" if layers or role == "output" else CONTRACT[role]
-        rows = sizes.d_out if role == "output" else sizes.d_in
-        expected = (sizes.d_out, rows) if layers or role == "output" else (rows, sizes.d_out)
-        if path not in shapes:
-            plain = {place.split(".")[0] for place in plain_tensors(module)}
-            if CONTRACT[role] in plain:
-                raise CheckFailed(
-                    f"`{CONTRACT[role]}` as a plain tensor",
-                    "a registered parameter",
-                    misconception="unregistered-parameters",
-                )
-            if role == "output":
-                continue  # its absence shows in the output and is judged there
-            found = ", ".join(f"`{place}`" for place in list(shapes)[:8]) or "no parameters"
-            raise CheckFailed(found, f"a parameter `{path}`", misconception="names-differ")
-        require(
-            shapes[path] == expected,
-            f"`{path}` of shape {told_shape(shapes[path])}",
-            f"shape {told_shape(expected)}",
-        )
-        require(
-            module.parameters[path].requires_grad,
-            f"`{path}` that needs no gradient",
-            "a weight that is trained",
-            misconception="gradient-cut",
-        )
-
-
-def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
-    """Biases of query, key and value are there with `qkv_bias=True` and only then."""
-    for wanted in (False, True):
-        module = make(student, name, replace(sizes, bias=wanted))
-        if len(module.parameters) <= 2 * (name == "MultiHeadAttention"):
-            return  # weights that are no parameters are judged as such
-        shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
-        try:
-            places = roles_of(shapes, sizes.d_in, sizes.d_out, output=False).places
-        except RolesUnknown:
-            return  # weights under unknown names are judged as such
-        there = [role for role in ("query", "key", "value") if f"{role}_bias" in places]
-        if wanted:
-            require(
-                len(there) == 3,
-                f"{len(there)} of 3 biases with qkv_bias=True",
-                "a bias in each of the three layers",
-                misconception="bias-ignored",
-            )
-        else:
-            require(
-                not there,
-                f"{len(there)} biases with qkv_bias=False",
-                "no bias in the three layers",
-                misconception="bias-always",
-            )
-
-
-def gradients_arrive(subject: Subject, sample: Sample, tokens: Tensor) -> None:
-    """Every weight gets a gradient, and none that is zero (the key's bias excepted)."""
-    output = subject(tokens)
-    cotangent = sample.numbers("cotangent", *output.shape)
-    reply = subject.module.ask(tokens, cotangent=cotangent)
-    given = subject.given(tokens)
-    for role, place in subject.roles.places.items():
-        if role == "key_bias" or place.path not in subject.module.parameters:
-            continue
-        if role.startswith("output") and role not in subject.weights:
-            continue
-        gradient = (reply.gradients or {}).get(place.path)
-        if gradient is None or not bool((gradient.abs() > 0).any()):
-            raise CheckFailed(
-                f"no gradient for `{place.path}`",
-                "a gradient for every weight",
-                misconception="gradient-cut",
-                excuse=partial(reaches_nobody, given, role),
-            )
-
-
-def reaches_nobody(given: Given, role: str, chain: Chain, explanation: Explanation) -> bool:
-    """Whether the known mistakes alone leave a weight without a gradient."""
-    weights = {name: held.clone().requires_grad_(True) for name, held in given.weights.items()}
-    try:
-        with torch.enable_grad():
-            output = run(chain, replace(given, weights=weights), explanation.replaced)
-            (gradient,) = torch.autograd.grad(output.sum(), [weights[role]], allow_unused=True)
-    except (StepRaises, RuntimeError, IndexError, KeyError):
-        return True
-    return gradient is None or not bool((gradient.abs() > 0).any())
-
-
-def nothing_is_remembered(subject: Subject, sample: Sample, tokens: Tensor) -> None:
-    """Two calls in eval mode give the same, with another call between them."""
-    first = subject(tokens)
-    subject(sample.numbers("between", *tokens.shape))
-    again = subject(tokens)
-    require(
-        same(again, first),
-        "another output at the second call",
-        "the same output for the same input in eval mode",
-        misconception="weights-made-anew",
-        unsteady=True,
-    )
-
-
-def one_tensor_comes_back(subject: Subject, tokens: Tensor) -> None:
-    """The output is one tensor of the promised shape and nothing around it; the input stays."""
-    reply = subject.module.ask(tokens, arguments=True)
-    value, after = reply.value, next(iter(reply.arguments), None)
-    if not isinstance(value, Tensor):
-        raise CheckFailed(told_type(value), "one tensor and no more")
-    shape = (*tokens.shape[:-1], subject.sizes.d_out)
-    require(
-        tuple(value.shape) == shape,
-        f"shape {told_shape(value.shape)}",
-        f"shape {told_shape(shape)}",
-    )
-    require(
-        isinstance(after, Tensor)
-        and after.dtype == tokens.dtype
-        and after.shape == tokens.shape
-        and torch.equal(after, tokens),
-        "an input that was changed by the call",
-        "the input left as it was",
-    )
-
-
-def mask_moves_along(module: ModuleProxy, sizes: Sizes) -> None:
-    """A mask that is kept is a buffer: no plain tensor of its size hangs on the module."""
-    length = sizes.context_length
-    for path, entry in plain_tensors(module).items():
-        shape = tuple(entry.shape)
-        require(
-            not (len(shape) >= 2 and shape[-1] >= length and shape[-2] >= length),
-            f"a plain tensor `{path}` of shape {told_shape(shape)}",
-            "a buffer, or a mask made in `forward`",
-            misconception="mask-no-buffer",
-        )
 
 
 # The past and the future --------------------------------------------------------------------

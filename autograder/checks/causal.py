@@ -9,13 +9,13 @@ import torch
 from torch import Tensor
 
 from autograder.chain import Given, future
-from autograder.checks import attention, dropout
+from autograder.checks import attention, dropout, state
 from autograder.checks.attention import matches
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require
+from autograder.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.simplified import a_tensor, moves, rows_sum_to_one, untouched
 from autograder.checks.subject import build, make
 from autograder.compare import same
 from autograder.sandbox.student import Student
@@ -253,14 +253,14 @@ def test_the_rate_is_the_one_asked_for(student: Student, sample: Sample) -> None
 def test_weights_are_layers_and_a_kept_mask_is_a_buffer(student: Student) -> None:
     """`W_query`, `W_key` and `W_value` are linear layers; a kept mask moves along."""
     module = make(student, CAUSAL, USUAL)
-    attention.weights_are_named(module, USUAL, layers=True, output=False)
-    attention.mask_moves_along(module, USUAL)
+    state.weights_are_named(module, USUAL, layers=True, output=False)
+    state.mask_moves_along(module, USUAL)
 
 
 @own("state", of=CAUSAL)
 def test_bias_follows_qkv_bias(student: Student) -> None:
     """The three layers have a bias when it is asked for and only then."""
-    attention.bias_follows(student, CAUSAL, USUAL)
+    state.bias_follows(student, CAUSAL, USUAL)
 
 
 @setting("state", of=CAUSAL)
@@ -275,8 +275,8 @@ def test_every_weight_learns_and_nothing_else_is_kept(student: Student, sample: 
     """Gradients reach every weight; the same input gives the same output in eval mode."""
     subject = build(student, sample, CAUSAL, EASY)
     tokens = sample.tokens("strong", EASY)
-    attention.nothing_is_remembered(subject, sample, tokens)
-    attention.gradients_arrive(subject, sample, tokens)
+    state.nothing_is_remembered(subject, sample, tokens)
+    state.gradients_arrive(subject, sample, tokens)
 
 
 @setting("form", of=CAUSAL)
@@ -295,7 +295,7 @@ def test_any_number_of_tokens_and_texts_in_any_layout_works(
 def test_one_tensor_comes_back(student: Student, sample: Sample) -> None:
     """The output is one tensor `(b, T, d_out)`, and the input is left as it was."""
     subject = build(student, sample, CAUSAL, EASY)
-    attention.one_tensor_comes_back(subject, sample.tokens("strong", EASY))
+    state.one_tensor_comes_back(subject, sample.tokens("strong", EASY))
 
 
 @setting("form", of=CAUSAL)

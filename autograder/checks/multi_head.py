@@ -9,14 +9,14 @@ import torch
 from torch import Tensor, nn
 
 from autograder.chain import run
-from autograder.checks import attention, dropout
+from autograder.checks import attention, dropout, state
 from autograder.checks.attention import matches
 from autograder.checks.block import gpt_block
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require, told_shape
+from autograder.checks.functions import rows_sum_to_one
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.simplified import rows_sum_to_one
 from autograder.checks.subject import build, constructor_arguments, make
 from autograder.compare import difference, same
 from autograder.misconceptions.multi_head import CHAINS
@@ -286,14 +286,14 @@ def test_the_rate_is_the_one_asked_for(student: Student, sample: Sample) -> None
 def test_weights_are_layers_and_a_kept_mask_is_a_buffer(student: Student) -> None:
     """Four linear layers are kept under their names; a kept mask moves along."""
     module = make(student, MHA, USUAL)
-    attention.weights_are_named(module, USUAL, layers=True, output=True)
-    attention.mask_moves_along(module, USUAL)
+    state.weights_are_named(module, USUAL, layers=True, output=True)
+    state.mask_moves_along(module, USUAL)
 
 
 @own("state", of=MHA)
 def test_bias_follows_qkv_bias(student: Student) -> None:
     """The three layers have a bias when it is asked for and only then."""
-    attention.bias_follows(student, MHA, USUAL)
+    state.bias_follows(student, MHA, USUAL)
 
 
 @setting("form", of=MHA)
@@ -312,8 +312,8 @@ def test_every_weight_learns_and_nothing_else_is_kept(student: Student, sample: 
     """Gradients reach every weight; the same input gives the same output in eval mode."""
     subject = build(student, sample, MHA, EASY)
     tokens = sample.tokens("strong", EASY)
-    attention.nothing_is_remembered(subject, sample, tokens)
-    attention.gradients_arrive(subject, sample, tokens)
+    state.nothing_is_remembered(subject, sample, tokens)
+    state.gradients_arrive(subject, sample, tokens)
 
 
 @setting("form", of=MHA)
@@ -332,7 +332,7 @@ def test_any_number_of_tokens_and_texts_in_any_layout_works(
 def test_one_tensor_comes_back(student: Student, sample: Sample) -> None:
     """The output is one tensor `(b, T, d_out)`, and the input is left as it was."""
     subject = build(student, sample, MHA, EASY)
-    attention.one_tensor_comes_back(subject, sample.tokens("strong", EASY))
+    state.one_tensor_comes_back(subject, sample.tokens("strong", EASY))
 
 
 @setting("form", of=MHA)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.checks import attention
+from autograder.checks import attention, state
 from autograder.checks.attention import matches
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
+from autograder.checks.functions import rows_sum_to_one
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.simplified import rows_sum_to_one
 from autograder.checks.subject import build, make
 from autograder.compare import same
 from autograder.sandbox.student import ModuleProxy, Student, StudentFault
@@ -94,13 +94,13 @@ def test_context_is_a_weighted_sum_of_values(name: str, student: Student, sample
 @own("state", of=V1)
 def test_v1_keeps_three_parameters(student: Student) -> None:
     """`W_query`, `W_key` and `W_value` are parameters of shape (d_in, d_out)."""
-    attention.weights_are_named(make(student, V1, USUAL), USUAL, layers=False, output=False)
+    state.weights_are_named(make(student, V1, USUAL), USUAL, layers=False, output=False)
 
 
 @own("state", of=V2)
 def test_v2_keeps_three_linear_layers(student: Student) -> None:
     """`W_query`, `W_key` and `W_value` are linear layers."""
-    attention.weights_are_named(make(student, V2, USUAL), USUAL, layers=True, output=False)
+    state.weights_are_named(make(student, V2, USUAL), USUAL, layers=True, output=False)
 
 
 @own("state", of=BOTH)
@@ -110,14 +110,14 @@ def test_every_weight_learns_and_nothing_else_is_kept(
     """Gradients reach every weight; the same input gives the same output, call after call."""
     subject = build(student, sample, name, SQUARE)
     tokens = sample.tokens("strong", SQUARE)
-    attention.nothing_is_remembered(subject, sample, tokens)
-    attention.gradients_arrive(subject, sample, tokens)
+    state.nothing_is_remembered(subject, sample, tokens)
+    state.gradients_arrive(subject, sample, tokens)
 
 
 @own("state", of=V2, aspect="bias")
 def test_bias_follows_qkv_bias(student: Student) -> None:
     """The three layers have a bias when it is asked for and only then."""
-    attention.bias_follows(student, V2, USUAL)
+    state.bias_follows(student, V2, USUAL)
 
 
 @setting("state", of=V2, aspect="bias")
@@ -142,7 +142,7 @@ def test_any_number_of_tokens_in_any_layout_works(
 def test_one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
     """The output is one tensor `(T, d_out)`, and the input is left as it was."""
     subject = build(student, sample, name, SQUARE)
-    attention.one_tensor_comes_back(subject, sample.tokens("strong", SQUARE))
+    state.one_tensor_comes_back(subject, sample.tokens("strong", SQUARE))
 
 
 @setting("form", of=BOTH)

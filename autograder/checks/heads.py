@@ -1,0 +1,140 @@
+"""The heads of a student's wrapper: found, given known weights, or stood in for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from autograder.checks.failures import CheckFailed
+from autograder.checks.roles import Roles, RolesUnknown, roles_of
+from autograder.checks.sample import Sample, Sizes
+from autograder.checks.subject import make, shapes_of, tensor_of
+from autograder.compare import same
+from autograder.sandbox.student import ModuleProxy, Student, StudentFault
+
+WRAPPER = "MultiHeadAttentionWrapper"
+
+
+ROLES = ("query", "key", "value")
+
+
+CAUSAL = "CausalAttention"
+
+
+USUAL = Sizes(d_in=7, d_out=5, tokens=6, batch=2, context_length=11, heads=3)
+
+
+#: Takes the place of a head that the student has not got: a marked linear map, no attention.
+STAND_IN = """
+import torch
+
+
+class CausalAttention(torch.nn.Module):
+    def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
+        super().__init__()
+        self.W_query = torch.nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_key = torch.nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_value = torch.nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.drop = torch.nn.Dropout(dropout)
+
+    def forward(self, tokens):
+        return self.drop(self.W_value(tokens))
+"""
+
+
+def runs(student: Student) -> bool:
+    """Whether the student's own head can serve: it runs, holds weights, gives the same twice.
+
+    What it gives need not be right; that is judged with the head itself.
+    """
+    sizes = replace(USUAL, heads=0)
+    tokens = torch.linspace(-1, 1, 2 * USUAL.d_in).reshape(1, 2, USUAL.d_in)
+    try:
+        head = make(student, CAUSAL, sizes).eval()
+        plain = weights_by_role(head, sizes)
+        biased = weights_by_role(make(student, CAUSAL, replace(sizes, bias=True)), sizes)
+        once = tensor_of(head(tokens), 1, 2, USUAL.d_out)
+        again = tensor_of(head(tokens), 1, 2, USUAL.d_out)
+    except (StudentFault, CheckFailed, RolesUnknown):
+        return False
+    apart = {float(plain[role].double().sum()) for role in ROLES if role in plain}
+    return (
+        same(again, once)
+        and len(apart) == len(ROLES)
+        and not any(f"{role}_bias" in plain for role in ROLES)
+        and all(f"{role}_bias" in biased for role in ROLES)
+    )
+
+
+def weights_by_role(module: ModuleProxy, sizes: Sizes, output: bool = False) -> dict[str, Tensor]:
+    """A module's registered weights, `(d_in, d_out)` by role. Raises `RolesUnknown`."""
+    shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
+    roles = roles_of(shapes, sizes.d_in, sizes.d_out, output)
+    return roles.read(held_by(module))
+
+
+def heads_of(wrapper: ModuleProxy, count: int) -> list[ModuleProxy]:
+    """The wrapper's heads, registered or not, in order."""
+    for inside in paths_inside(wrapper):
+        for path in inside:
+            stem, _, number = path.rpartition(".")
+            if number == "0" and stem and f"{stem}.{count - 1}" in inside:
+                return [wrapper.child(f"{stem}.{place}") for place in range(count)]
+    raise CheckFailed("no list of heads", f"`heads`, a ModuleList of {count} CausalAttention")
+
+
+def paths_inside(wrapper: ModuleProxy) -> Iterator[list[str]]:
+    """Paths of modules within: told by their parameters, or else by looking inside."""
+    yield list(dict.fromkeys(".".join(path.split(".")[:2]) for path in wrapper.parameters))
+    yield [path for path, _ in (*wrapper.submodules, *wrapper.hidden_modules)]
+
+
+def head_roles(head: ModuleProxy, sizes: Sizes) -> Roles | None:
+    """The roles of a head's parameters, where they can be told."""
+    try:
+        return roles_of(shapes_of(head), sizes.d_in, sizes.d_out, output=False)
+    except RolesUnknown:
+        return None
+
+
+def armed(
+    student: Student, sample: Sample, sizes: Sizes, dropout: float = 0.0
+) -> tuple[ModuleProxy, list[ModuleProxy]]:
+    """A wrapper in eval mode whose heads hold known, different weights."""
+    wrapper = make(student, WRAPPER, sizes, dropout)
+    heads = heads_of(wrapper, sizes.heads)
+    for number, head in enumerate(heads):
+        roles = head_roles(head, sizes)
+        if roles is not None:
+            head.set(roles.settings(head_weights(sample, sizes, number)))
+    wrapper.eval()
+    for head in heads:
+        head.eval()
+    return wrapper, heads
+
+
+def head_weights(sample: Sample, sizes: Sizes, number: int) -> dict[str, Tensor]:
+    """Weights of one head, `(d_in, d_out)` by role."""
+    return sample.weights(f"head {number}", replace(sizes, heads=0))
+
+
+def real_tensors(module: ModuleProxy) -> dict[str, Tensor]:
+    """A module's parameters and buffers by path, as far as their numbers could travel."""
+    return {path: held for path, held in module.tensors().items() if isinstance(held, Tensor)}
+
+
+def head_output(head: ModuleProxy, tokens: Tensor, sizes: Sizes) -> Tensor:
+    """What one head gives, `(b, T, d_out)`."""
+    return tensor_of(head(tokens), *tokens.shape[:-1], sizes.d_out)
+
+
+def held_by(module: ModuleProxy) -> dict[str, Tensor]:
+    """A module's parameters by path, as far as they are real matrices and vectors."""
+    return {
+        path: held
+        for path, held in real_tensors(module).items()
+        if path in module.parameters and held.is_floating_point()
+    }

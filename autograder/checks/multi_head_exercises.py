@@ -1,0 +1,219 @@
+"""Stage 4: the exercises, `merge_heads` and `gpt2_attention`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+
+from autograder.chain import Given
+from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
+from autograder.checks.functions import is_still
+from autograder.checks.heads import (
+    USUAL,
+    WRAPPER,
+    armed,
+    held_by,
+    real_tensors,
+    weights_by_role,
+)
+from autograder.checks.marks import own
+from autograder.checks.multi_head_wrapper import BIASED
+from autograder.checks.multi_head_wrapper import headed as headed
+from autograder.checks.roles import RolesUnknown, roles_of
+from autograder.checks.sample import Sample, Sizes
+from autograder.checks.subject import make, shapes_of, tensor_of, told_type
+from autograder.compare import same
+from autograder.explain import Explanation
+from autograder.misconceptions.multi_head import CHAINS
+from autograder.sandbox.student import ModuleProxy, Student, StudentFault
+
+
+@own("equivalence", of="merge_heads")
+@pytest.mark.parametrize("sizes", [USUAL, BIASED], ids=["plain", "biased"])
+def test_merged_module_holds_the_weights_of_the_heads(
+    sizes: Sizes, headed: Student, sample: Sample
+) -> None:
+    """Each split weight is the heads' weights side by side; `out_proj` does nothing."""
+    wrapper, heads = armed_to_merge(headed, sample, sizes)
+    before = [held_by(head) for head in heads]
+    joined = replace(sizes, d_out=sizes.heads * sizes.d_out)
+    able, shapes = holdable(headed, sample, joined)
+    merged = headed.merge_heads(wrapper)
+    if not isinstance(merged, ModuleProxy):
+        raise CheckFailed(f"{told_type(merged)} came back", "a MultiHeadAttention")
+    for path, shape in shapes.items():
+        found = merged.parameters[path].shape if path in merged.parameters else ()
+        require(
+            tuple(found) == shape,
+            f"`{path}` of shape {told_shape(found)}",
+            f"shape {told_shape(shape)}",
+            misconception="merge-transposed",
+        )
+    compare_merged(merged, heads, joined, able)
+    for head, was in zip(heads, before, strict=True):
+        head.forget_tensors()
+        after = held_by(head)
+        require(
+            all(path in after and is_still(after[path], was[path]) for path in was),
+            "a wrapper whose weights have changed",
+            "a wrapper left as it was",
+        )
+
+
+def compare_merged(
+    merged: ModuleProxy, heads: list[ModuleProxy], joined: Sizes, able: set[str]
+) -> None:
+    """Role by role, as far as the student's own module can hold it."""
+    apart = replace(joined, d_out=joined.d_out // joined.heads)
+    try:
+        now = weights_by_role(merged, joined, output=True)
+        parts = [weights_by_role(head, apart) for head in heads]
+    except RolesUnknown as unknown:
+        raise NotSeen("weights under unknown names", f"weights called {unknown.role}") from unknown
+    for role in sorted(able - {"output", "output_bias"}):
+        if not all(role in part for part in parts):
+            continue  # the heads have no such bias
+        rows = {tuple(part[role].shape[:-1]) for part in parts}
+        require(
+            role in now and len(rows) == 1, f"no {role} weights", "the heads' weights, side by side"
+        )
+        wanted = torch.cat([part[role] for part in parts], dim=-1)
+        require(
+            now[role].shape == wanted.shape and same(now[role], wanted),
+            f"other numbers in the {role.replace('_', ' ')}",
+            "the heads' weights, head after head",
+            misconception="merge-transposed",
+        )
+    width = joined.d_out
+    identity = "output" not in able or ("output" in now and same(now["output"], torch.eye(width)))
+    silent = "output_bias" not in able or not bool((now["output_bias"].abs() > 1e-7).any())
+    require(
+        identity and silent,
+        "an `out_proj` that changes what the heads found",
+        "the identity as weight of `out_proj`, its bias zero",
+        misconception="merge-identity-missing",
+    )
+
+
+def armed_to_merge(
+    student: Student, sample: Sample, sizes: Sizes
+) -> tuple[ModuleProxy, list[ModuleProxy]]:
+    """A wrapper to be merged, with a dropout rate of 0.25."""
+    try:
+        return armed(student, sample, sizes, dropout=0.25)
+    except (StudentFault, CheckFailed) as fault:
+        raise NotSeen(f"{WRAPPER} that cannot be built", "a wrapper to merge") from fault
+
+
+def holdable(
+    student: Student, sample: Sample, sizes: Sizes
+) -> tuple[set[str], dict[str, tuple[int, ...]]]:
+    """The roles that the student's own split module can hold apart, and its parameters' shapes.
+
+    A role that it cannot hold (a shared layer, biases that are ignored, no output projection) is
+    judged with the module itself, not once more here.
+    """
+    try:
+        module = make(student, "MultiHeadAttention", sizes)
+        shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
+        roles = roles_of(shapes, sizes.d_in, sizes.d_out, output=True)
+        wanted = sample.weights("held", sizes)
+        module.set(roles.settings(wanted))
+        held = roles.read(held_by(module))
+    except (StudentFault, CheckFailed, RolesUnknown):
+        return set(), {}
+    able = {role for role in held if role in wanted and same(held[role], wanted[role])}
+    kept = {roles.places[role].path for role in able}
+    return able, {path: shape for path, shape in shapes.items() if path in kept}
+
+
+@own("equivalence", of="merge_heads")
+def test_merged_module_keeps_the_dropout_rate(headed: Student, sample: Sample) -> None:
+    """Where the module keeps its rate in a dropout layer, it is the wrapper's."""
+    wrapper, _ = armed_to_merge(headed, sample, USUAL)
+    merged = headed.merge_heads(wrapper)
+    if not isinstance(merged, ModuleProxy):
+        raise CheckFailed(f"{told_type(merged)} came back", "a MultiHeadAttention")
+    layers = [path for path, kind in merged.submodules if kind == "Dropout"]
+    rates = [merged.attributes.get(f"{path}.p") for path in layers]
+    require(
+        all(rate is None or rate == 0.25 for rate in rates),
+        "another dropout rate than the wrapper's",
+        "the wrapper's dropout rate",
+    )
+
+
+GPT2 = Sizes(d_in=768, d_out=768, tokens=16, batch=1, context_length=1024, heads=12)
+
+
+@own("gpt2", of="gpt2_attention")
+def test_gpt2_attention_has_the_sizes_of_the_smallest_gpt2(
+    student: Student, sample: Sample
+) -> None:
+    """768 columns in and out, 12 heads, 1024 tokens, seen from its weights and one short run."""
+    module = student.gpt2_attention()
+    if not isinstance(module, ModuleProxy):
+        raise CheckFailed(f"{told_type(module)} came back", "a MultiHeadAttention")
+    module.eval()
+    try:
+        roles = roles_of(shapes_of(module), GPT2.d_in, GPT2.d_out, output=True)
+    except RolesUnknown:
+        return  # weights under unknown names are judged with the class itself
+    for role in ("query", "key", "value", "output"):
+        place = roles.places.get(role)
+        shape = (768, 768) if place is None else module.parameters[place.path].shape
+        if tuple(shape) != (768, 768):
+            raise sizes_differ(f"a weight of shape {told_shape(shape)}")
+    for path, entry in module.buffers.items():
+        shape = tuple(entry.shape)
+        odd = len(shape) >= 2 and shape[-1] == shape[-2] != GPT2.context_length
+        if odd and follows_context(student, path):
+            raise sizes_differ(f"`{path}` of shape {told_shape(shape)}")
+    tokens = sample.tokens("gpt2", GPT2)
+    try:
+        found = tensor_of(module(tokens), 1, 16, 768)
+    except StudentFault:
+        return  # what its forward does is judged with the class itself
+    except CheckFailed as failed:
+        raise sizes_differ(failed.found) from failed
+    if heads_told(module) == {GPT2.heads}:
+        return
+    weights = roles.read(real_tensors(module))
+    if not {"query", "key", "value", "output"} <= weights.keys():
+        return  # weights that are no parameters are judged with the class itself
+    if not fits(found, tokens, weights, GPT2.heads) and any(
+        fits(found, tokens, weights, heads) for heads in (1, 2, 3, 4, 6, 8, 16, 24, 32, 48, 64)
+    ):
+        raise sizes_differ("another number of heads")
+
+
+def follows_context(student: Student, path: str) -> bool:
+    """Whether the class sizes this buffer by `context_length` when it is built with other sizes."""
+    usual = replace(USUAL, d_out=15)
+    buffers = make(student, "MultiHeadAttention", usual).buffers
+    return path in buffers and buffers[path].shape[-1] == usual.context_length
+
+
+def heads_told(module: ModuleProxy) -> set[int]:
+    """What the module keeps under a name like `num_heads`: it saves fetching all weights."""
+    return {
+        value
+        for path, value in module.attributes.items()
+        if re.fullmatch(r"(num|n)?_?heads?|h", path.lower()) and type(value) is int
+    }
+
+
+def fits(found: Tensor, tokens: Tensor, weights: dict[str, Tensor], heads: int) -> bool:
+    """Whether a right module with so many heads gives this output."""
+    given = Given(tokens=tokens, weights=weights, heads=heads)
+    expected = Explanation().expected(CHAINS["MultiHeadAttention"], given)
+    return expected is not None and same(found, expected)
+
+
+def sizes_differ(found: str) -> CheckFailed:
+    """Not the smallest GPT-2."""
+    return CheckFailed(found, "768 columns, 12 heads, 1024 tokens", misconception="gpt2-sizes")

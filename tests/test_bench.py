@@ -1,0 +1,96 @@
+"""What `make bench` measures is the same work for everybody, and it is told as it was."""
+
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))  # the bench is a folder of the checkout, not of the package
+
+from autograder.assignment import load_assignment  # noqa: E402
+from autograder.submission import read_submission  # noqa: E402
+from bench.__main__ import with_ratios  # noqa: E402
+from bench.classroom import as_cell, members, write_class  # noqa: E402
+from bench.kernel_checks import CHECKS, call_of, source_of  # noqa: E402
+from bench.table import STARTED, WHOLE, Bench, Goal, Row, median_interval, summary, text  # noqa: E402
+
+
+def failing_checks(cells: tuple[str, ...]) -> list[str]:
+    """The checks of a notebook that fail on its cells, all run in one namespace."""
+    space: dict[str, object] = {"torch": torch, "nn": nn}
+    for cell in cells:
+        exec(cell, space)
+    failed = []
+    for check in CHECKS:
+        try:
+            exec(f"{source_of(check)}\n{call_of(check)}", space)
+        except AssertionError:
+            failed.append(check.__name__)
+    return failed
+
+
+class TestTheClass:
+    def test_has_as_many_students_as_asked_for_under_names_of_their_own(self) -> None:
+        assert len({student.name for student in members(45)}) == 45
+
+    def test_is_what_the_kit_reads(self, tmp_path: Path) -> None:
+        write_class(members(20), tmp_path / "class")
+        limits = load_assignment(ROOT).limits
+        read = [read_submission(path, limits) for path in (tmp_path / "class").iterdir()]
+        assert sorted(each.name for each in read) == sorted(each.name for each in members(20))
+
+    @pytest.mark.parametrize("student", members(20), ids=lambda student: student.name)
+    def test_is_told_right_from_wrong_by_the_checks_of_the_notebooks(self, student) -> None:
+        assert (failing_checks(student.cells) == []) is student.right
+
+
+class TestACell:
+    def test_drops_imports_from_the_other_stages_and_no_line(self) -> None:
+        source = "import torch\nfrom .causal import (\n    CausalAttention,\n)\nx = 1\n"
+        assert as_cell(source) == "import torch\n\n\n\nx = 1\n"
+
+    def test_keeps_the_name_that_an_import_gave(self) -> None:
+        assert as_cell("from attention.causal import A as B\n") == "B = A\n"
+
+    def test_refuses_an_import_of_a_whole_stage(self) -> None:
+        with pytest.raises(ValueError, match="line 1 imports a module"):
+            as_cell("from . import causal\n")
+
+
+class TestTheTable:
+    ROWS = with_ratios(
+        [
+            Row("ours", WHOLE, 0.5, "s"),
+            Row("ours", STARTED, 0.1, "ms"),
+            Row("nbgrader", WHOLE, 4.0, "s"),
+            Row("nbgrader", STARTED, 3.5, "ms"),
+            Row("otter", WHOLE, 9.0, "s"),
+        ]
+    )
+
+    def test_tells_others_as_so_many_times_ours(self) -> None:
+        assert [row.ratio for row in self.ROWS] == [
+            None,
+            None,
+            pytest.approx(8),
+            pytest.approx(35),
+            pytest.approx(18),
+            pytest.approx(90),
+        ]
+        assert "35.00 times ours after start  at least 30 times: met" in text(self.ROWS)
+
+    def test_says_in_its_last_line_which_goal_was_not_met(self) -> None:
+        row = Row("memory", "PSS", 800.0, "MB", goal=Goal("at most", 768, "value"))
+        line = summary(Bench(1, 20, 2, 0.0, 1.0, (row,), ("otter",)))
+        assert line.endswith("memory 800 MB (at most 768 MB, goal not met); otter FAILED")
+        assert "\n" not in line
+
+    def test_takes_the_median_of_ends_that_come_in_clusters(self) -> None:
+        assert median_interval([0.0, 0.1, 2.0, 2.1, 4.0, 4.1], width=2) == pytest.approx(1.0)
+
+    def test_cannot_tell_an_interval_of_one_end(self) -> None:
+        with pytest.raises(ValueError, match="too few"):
+            median_interval([1.0])
