@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 TORCH_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test lint format release calibrate seccomp doctor clean
+.PHONY: help setup grade test lint format release calibrate seccomp doctor attacks bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,27 @@ seccomp: $(READY)  ## write the seccomp programs anew (needs libseccomp)
 
 doctor: $(READY)  ## tell what this machine offers
 	$(BIN)/autograder doctor
+
+attacks: $(READY)  ## try every attack at both upper levels, as root and as an ordinary user
+	$(BIN)/python -P tests/attacks/table.py
+
+# What `make bench` compares with lives in an environment of its own, and stays out of git.
+PEERS := .venv-bench
+# Parts and sizes: make bench BENCH="--only ours,floor,memory,check --class-size 40"
+BENCH ?=
+
+bench: $(READY) $(PEERS)/.ready  ## time a class here and by graders of notebooks (some minutes)
+	$(BIN)/python -m bench $(BENCH)
+
+$(PEERS)/.ready: bench/requirements.txt bench/constraints.txt
+	@test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	@echo '*' > $(PEERS)/.gitignore
+	@echo "setting up $(PEERS), 1.6 GB; the first time takes some minutes"
+ifneq ($(TORCH_INDEX),)
+	$(PEERS)/bin/python -m pip install --quiet --index-url $(TORCH_INDEX) -c bench/constraints.txt torch
+endif
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -c bench/constraints.txt -r bench/requirements.txt
+	@touch $@
 
 clean:  ## remove what was built: .venv, results, caches
 	rm -rf $(VENV) results .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import torch
+
 from autograder.catalogue import Catalogue, Misconception, NullProgram
 from autograder.chain import Chain
 from autograder.checks.evidence import Outcome, Recorded
@@ -43,6 +45,7 @@ class Standing:
         return self.explanation.misconceptions
 
 
+NOWHERE_FINITE = "no finite number came back"
 INDEPENDENT = "The result does not depend on the scores between tokens: this is no attention."
 
 
@@ -83,6 +86,22 @@ def standing_of(
     # With several steps a mistake may leave so little of the scores that they hardly show.
     if independent and (found is None or len(catalogue.chains[name].steps) == 1):
         return Standing(name, "null", status="failed", text=INDEPENDENT)
+    if (
+        found is not None
+        and found.misconceptions
+        and not any(
+            bool(torch.isfinite(entry.value).any()) for entry in given if entry.value is not None
+        )
+    ):
+        # Numbers that are none anywhere say what went wrong, but not that anything is right.
+        return Standing(
+            name,
+            "unseen",
+            found,
+            status="failed",
+            text=NOWHERE_FINITE,
+            mistake=found.misconceptions[0],
+        )
     if found is not None:
         text = next((entry.text for entry in base if entry.status == "error"), "")
         return Standing(name, "explained", found, text=text, partial=partial)

@@ -222,7 +222,11 @@ class Witness:
             return Verdict(standing.status, spoke, mistakes=charged, text=standing.text)
         own = [outcome for outcome in spoke if outcome.check.kind == "own"]
         if criterion == "state" or aspect is not None:
-            failing = [outcome for outcome in own if outcome.status == "failed"]
+            failing = [
+                outcome
+                for outcome in own
+                if outcome.status == "failed" and not self._excused(outcome)
+            ]
             if failing and criterion == "state":
                 return self._lost(spoke, failing)
             if any(outcome.status == "passed" for outcome in own) and not failing:

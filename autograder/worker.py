@@ -50,7 +50,10 @@ class Worker:
     def wait_ready(self) -> None:
         """Until the worker is warm. Raises what kept it from getting there."""
         if self._isolation is None:
-            answer = receive_answer(self._connection)
+            try:
+                answer = receive_answer(self._connection)
+            except OSError:  # closed before, when the process was found to be gone
+                raise self._gone() from None
             if isinstance(answer, Fault):
                 self.close()
                 raise _ERRORS.get(answer.exit_code, KitFault)(answer.text)

@@ -1,8 +1,10 @@
 """What `make bench` measures is the same work for everybody, and it is told as it was."""
 
+import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 from torch import nn
@@ -13,7 +15,8 @@ sys.path.insert(0, str(ROOT))  # the bench is a folder of the checkout, not of t
 from autograder.assignment import load_assignment  # noqa: E402
 from autograder.submission import read_submission  # noqa: E402
 from bench.__main__ import with_ratios  # noqa: E402
-from bench.classroom import as_cell, members, write_class  # noqa: E402
+from bench.classroom import Member, as_cell, members, write_class  # noqa: E402
+from bench.floor import Timed  # noqa: E402
 from bench.kernel_checks import CHECKS, call_of, source_of  # noqa: E402
 from bench.table import STARTED, WHOLE, Bench, Goal, Row, median_interval, summary, text  # noqa: E402
 
@@ -43,7 +46,7 @@ class TestTheClass:
         assert sorted(each.name for each in read) == sorted(each.name for each in members(20))
 
     @pytest.mark.parametrize("student", members(20), ids=lambda student: student.name)
-    def test_is_told_right_from_wrong_by_the_checks_of_the_notebooks(self, student) -> None:
+    def test_is_told_right_from_wrong_by_the_checks_of_the_notebooks(self, student: Member) -> None:
         assert (failing_checks(student.cells) == []) is student.right
 
 
@@ -58,6 +61,18 @@ class TestACell:
     def test_refuses_an_import_of_a_whole_stage(self) -> None:
         with pytest.raises(ValueError, match="line 1 imports a module"):
             as_cell("from . import causal\n")
+
+
+def test_the_floor_scores_as_the_wall_does(tmp_path: Path) -> None:
+    students = members(2)
+    write_class(students, tmp_path / "class")
+    command = [sys.executable, "-m", "bench.floor", tmp_path / "class", tmp_path / "floor.json"]
+    subprocess.run(command, cwd=ROOT, check=True)
+    graded = msgspec.json.decode((tmp_path / "floor.json").read_bytes(), type=list[Timed])
+    assert {each.name: each.score for each in graded} == {
+        "book-style-1": 100.0,
+        "simplified-softmax-over-queries-1": 97.0,
+    }
 
 
 class TestTheTable:

@@ -4,10 +4,14 @@ The worker is a stand-in here; `test_worker.py` and the example class have the r
 """
 
 import json
+import os
+import shutil
+import stat
 import subprocess
 import sys
 import types
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +19,10 @@ import pytest
 from typer.testing import CliRunner
 from typer.testing import Result as Outcome
 
+from autograder.assignment import load_assignment
 from autograder.cli import app
 from autograder.errors import KitFault, SurroundingsLack
+from autograder.gradebook import Gradebook
 from autograder.result import CriterionResult, Result, StageResult, decode_result
 from autograder.submission import Submission
 
@@ -202,6 +208,187 @@ class TestGrade:
         outcome = run("grade", *args)
         assert outcome.exit_code == 2
         assert told in outcome.stderr
+
+
+def zipped(path: Path, *members: tuple[str, bytes], link: str = "") -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members:
+            archive.writestr(name, data)
+        if link:
+            info = zipfile.ZipInfo(link)
+            info.external_attr = (stat.S_IFLNK | 0o777) << 16
+            archive.writestr(info, "/etc/passwd")
+
+
+def encrypted(path: Path) -> None:
+    zipped(path, ("a.py", b"x = 1"))
+    data = bytearray(path.read_bytes())
+    data[6] |= 1
+    data[data.index(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(data)
+
+
+def linked(path: Path) -> None:
+    path.mkdir()
+    (path / "a.py").symlink_to("/etc/passwd")
+
+
+def piped(path: Path) -> None:
+    path.mkdir()
+    os.mkfifo(path / "a.py")
+
+
+#: What cannot be read: the entry's name, how it comes to be, and a part of the line about it.
+BAD_INPUT: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no_archive.zip": (lambda path: path.write_bytes(b"hello"), "not a zip archive"),
+    "cut_off.zip": (lambda path: path.write_bytes(b"PK\x03\x04" + bytes(40)), "a damaged one"),
+    "encrypted.zip": (encrypted, "the archive is encrypted; zip it again without a password"),
+    "climbing.zip": (lambda path: zipped(path, ("../a.py", b"")), "leads out of the hand-in"),
+    "absolute.zip": (lambda path: zipped(path, ("/tmp/a.py", b"")), "an absolute name"),
+    "linking.zip": (lambda path: zipped(path, link="a.py"), "a.py is a link"),
+    "bomb.zip": (lambda path: zipped(path, ("a.py", bytes(9_000_000))), "times its size"),
+    "links": (linked, "a.py is a link; hand in the file itself"),
+    "pipe": (piped, "a.py is no ordinary file"),
+    "python.ipynb": (lambda path: path.write_bytes(b"import torch"), "not a notebook"),
+    "empty": (Path.mkdir, "no .py file and no notebook in it; hand in your work"),
+    "essay.pdf": (lambda path: path.write_bytes(b"%PDF"), "this kind of file is not read"),
+}
+
+
+class TestBadInput:
+    """One clear line and the agreed exit code, and nothing that was graded is lost."""
+
+    @pytest.mark.parametrize("name", BAD_INPUT)
+    def test_a_submission_that_cannot_be_read_is_one_line_and_2(
+        self, name: str, worker: type[StandIn], tmp_path: Path
+    ) -> None:
+        make, told = BAD_INPUT[name]
+        make(tmp_path / name)
+        self.is_one_line(run("check", tmp_path / name), 2, f"autograder: {name}: ", told)
+
+    def test_a_submission_that_is_not_there_is_one_line_and_2(
+        self, worker: type[StandIn], tmp_path: Path
+    ) -> None:
+        outcome = run("check", tmp_path / "nobody")
+        self.is_one_line(outcome, 2, "autograder: no such file or folder: ", "nobody")
+
+    def test_in_a_class_each_is_its_students_error_and_the_others_are_graded(
+        self, worker: type[StandIn], tmp_path: Path
+    ) -> None:
+        (tmp_path / "class").mkdir()
+        for name, (make, _) in BAD_INPUT.items():
+            make(tmp_path / "class" / name)
+        (tmp_path / "class" / "zoe.py").write_text("x = 1")
+        assert run("grade", tmp_path / "class", "--out", tmp_path / "out").exit_code == 0
+        results = {
+            file.parent.name: decode_result(file.read_bytes())
+            for file in (tmp_path / "out" / "students").glob("*/result.json")
+        }
+        assert results.pop("zoe").score == 3.0
+        assert len(results) == len(BAD_INPUT)
+        for name, (_, told) in BAD_INPUT.items():
+            result = results[name.removesuffix(".zip").removesuffix(".ipynb")]
+            assert (result.status, result.score) == ("error", 0.0)
+            assert result.message is not None
+            assert told in result.message
+            assert "\n" not in result.message
+
+    def test_two_entries_of_one_name_are_one_line_and_2_and_nothing_is_graded(
+        self, worker: type[StandIn], folder: Path, tmp_path: Path
+    ) -> None:
+        (folder / "ada.zip").touch()
+        outcome = run("grade", folder, "--out", tmp_path / "out")
+        self.is_one_line(outcome, 2, "autograder: ", "ada.py and ada.zip are both entries of ada")
+        assert not (tmp_path / "out").exists()
+
+    def test_an_empty_class_is_one_line_and_2(self, worker: type[StandIn], tmp_path: Path) -> None:
+        (tmp_path / "class").mkdir()
+        outcome = run("grade", tmp_path / "class", "--out", tmp_path / "out")
+        self.is_one_line(outcome, 2, "autograder: ", "no submissions in it")
+
+    @pytest.mark.parametrize(
+        ("old", "new", "told"),
+        [
+            ("schema = 1", "schema = ", "line 7"),
+            ("points = 100", "points = 90", "adds up to 100 points, the assignment has 90"),
+            ("load_seconds = 8.0", "load_second = 8.0", "load_second"),
+            ("title = ", "titel = ", "titel"),
+        ],
+    )
+    def test_a_broken_assignment_is_one_line_and_2(
+        self, old: str, new: str, told: str, work: Path, tmp_path: Path
+    ) -> None:
+        source = load_assignment().folder
+        shutil.copytree(source, tmp_path / "attention")
+        table = (tmp_path / "attention" / "assignment.toml").read_text("utf-8")
+        table = table.replace('"../../', f'"{source.parents[1].as_posix()}/')
+        assert old in table
+        (tmp_path / "attention" / "assignment.toml").write_text(table.replace(old, new, 1))
+        outcome = run("check", work, "--assignment", tmp_path / "attention")
+        self.is_one_line(outcome, 2, "autograder: ", "assignment.toml: ", told)
+
+    def test_a_folder_that_is_in_use_is_one_line_and_3(
+        self, worker: type[StandIn], folder: Path, tmp_path: Path
+    ) -> None:
+        run("grade", folder, "--out", tmp_path / "out")
+        with Gradebook(tmp_path / "out"):
+            for args in (
+                ("grade", folder, "--out", tmp_path / "out"),
+                ("report", tmp_path / "out"),
+            ):
+                self.is_one_line(run(*args), 3, "autograder: ", "in use by another run")
+        assert run("grade", folder, "--out", tmp_path / "out").exit_code == 0
+
+    def test_a_folder_that_cannot_be_written_is_one_line_and_3(
+        self, worker: type[StandIn], folder: Path
+    ) -> None:
+        self.is_one_line(
+            run("grade", folder, "--out", "/proc/out"),
+            3,
+            "autograder: /proc/out: cannot be written",
+        )
+
+    def test_a_full_disk_is_one_line_and_3_and_the_next_run_goes_on(self, tmp_path: Path) -> None:
+        (tmp_path / "class").mkdir()
+        for number in range(30):
+            (tmp_path / "class" / f"student_{number:02}.py").write_text(f"x = {number}")
+        full = graded_with_little_room(tmp_path, room=120_000)
+        assert full.returncode == 3, full.stderr
+        *progress, last = full.stderr.splitlines()
+        assert last.startswith("autograder: ")
+        assert "what was graded is kept" in last
+        assert 0 < len(progress) < 30
+        rest = graded_with_little_room(tmp_path, room=-1)
+        assert rest.returncode == 0, rest.stderr
+        assert rest.stderr.count("(unchanged)") >= len(progress)
+        assert len(list((tmp_path / "out" / "students").glob("*/result.json"))) == 30
+
+    @staticmethod
+    def is_one_line(outcome: Outcome, code: int, start: str, *parts: str) -> None:
+        """Standard error has one line, standard output none."""
+        assert outcome.exit_code == code
+        assert outcome.stdout == ""
+        assert outcome.stderr.startswith(start)
+        assert outcome.stderr.count("\n") == 1
+        for part in parts:
+            assert part in outcome.stderr
+
+
+def graded_with_little_room(folder: Path, room: int) -> "subprocess.CompletedProcess[str]":
+    """Grade `folder/class`, by the stand-in, where no file can grow beyond `room` bytes."""
+    program = f"""
+import importlib.util, resource, sys
+import autograder.worker
+from autograder.cli import main
+spec = importlib.util.spec_from_file_location("tests_of_cli", {__file__!r})
+module = sys.modules["tests_of_cli"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+autograder.worker.Worker = module.StandIn
+resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, -1))
+sys.argv[1:] = ["grade", {str(folder / "class")!r}, "--out", {str(folder / "out")!r}]
+main()
+"""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
 
 
 class TestReport:

@@ -1,5 +1,6 @@
 """Work that never ends: the rest of it is graded, and nobody waits for it longer than agreed."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -8,19 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import Assignment, load_assignment
+from autograder.assignment import Assignment, Limits, load_assignment
 from autograder.exchange import Graded
-from autograder.result import Result, StageResult, encode_result
+from autograder.result import Result, encode_result
 from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.student import StudentTimeout
+from autograder.sandbox.student import StudentKilled, StudentTimeout
 from autograder.submission import SourceFile, Submission, read_submission
 from autograder.worker import Worker
 
 ROOT = Path(__file__).resolve().parents[1]
 RIGHT = Path(__file__).parent / "variants" / "right"
 ENDLESS = "while True: pass"
+SLEEP = "import time\ntime.sleep(10**6)"
+STAGES = ("--stage", "simplified", "--stage", "causal")
 LIMITS = {
-    "load_seconds = 8.0": "load_seconds = 2.0",
+    "load_seconds = 8.0": "load_seconds = 1.0",
     "call_seconds = 2.0": "call_seconds = 0.5",
     "check_seconds = 4.0": "check_seconds = 2.0",
 }
@@ -68,10 +71,6 @@ def scores(result: Result) -> dict[str, float]:
     return {stage.id: stage.score for stage in result.stages}
 
 
-def stage_of(result: Result, identifier: str) -> StageResult:
-    return next(stage for stage in result.stages if stage.id == identifier)
-
-
 def timeouts(result: Result) -> set[str]:
     """The names of which something timed out."""
     return {
@@ -83,12 +82,21 @@ def timeouts(result: Result) -> set[str]:
     }
 
 
+def deadlines(graded: Graded) -> int:
+    """How many checks ran into a deadline of their own; the others were not run again."""
+    failures = json.loads(graded.details)["failures"]
+    return sum("ran for more than" in failure["text"] for failure in failures)
+
+
 class TestLoading:
     def test_a_statement_that_hangs_is_skipped_and_told_and_nothing_is_lost(
         self, assignment: Assignment, worker: Worker, right: Graded
     ) -> None:
         submission = changed(
-            assignment, "attention/causal.py", "\n\ndef causal_mask", f"\n{ENDLESS}\n\n\ndef causal_mask"
+            assignment,
+            "attention/causal.py",
+            "\n\ndef causal_mask",
+            f"\n{ENDLESS}\n\n\ndef causal_mask",
         )
         graded = worker.grade(submission)
         assert scores(graded.result) == scores(right.result)
@@ -118,7 +126,7 @@ class TestLoading:
     def test_what_waits_is_skipped_like_what_works(
         self, assignment: Assignment, worker: Worker
     ) -> None:
-        sleep = "\nimport time\ntime.sleep(10**6)\n\n\ndef causal_mask"
+        sleep = f"\n{SLEEP}\n\n\ndef causal_mask"
         submission = changed(assignment, "attention/causal.py", "\n\ndef causal_mask", sleep)
         result = worker.grade(submission).result
         assert result.score == 100
@@ -136,16 +144,162 @@ class TestLoading:
 
 class TestGrading:
     @pytest.mark.parametrize(
-        ("path", "before", "kept", "hanging"),
+        ("path", "before", "kept", "hanging", "paid"),
         [
             pytest.param(
                 "attention/causal.py",
-                "    scores = scores",
-                {},
+                "    masked = scores.masked_fill",
+                {"causal": 28.0},
                 {"masked_weights"},
+                2,
                 id="a function",
+            ),
+            pytest.param(
+                "attention/simplified.py",
+                "    shifted = scores",
+                {"simplified": 11.0},
+                {"softmax"},
+                5,
+                id="a function that others call",
+            ),
+            pytest.param(
+                "attention/causal.py",
+                "        self.d_out = d_out",
+                {"causal": 7.0},
+                {"CausalAttention"},
+                2,
+                id="a constructor",
+            ),
+            pytest.param(
+                "attention/multi_head.py",
+                "        b, num_tokens, d_in = x.shape",
+                {"multi_head": 8.0},
+                {"MultiHeadAttention"},
+                2,
+                id="a forward",
             ),
         ],
     )
-    def test_x(self, path: str, before: str, kept: dict[str, float], hanging: set[str]) -> None:
-        pass
+    def test_what_hangs_costs_its_own_name_and_two_deadlines_at_most(
+        self,
+        path: str,
+        before: str,
+        kept: dict[str, float],
+        hanging: set[str],
+        paid: int,
+        assignment: Assignment,
+        worker: Worker,
+        right: Graded,
+    ) -> None:
+        indent = before[: len(before) - len(before.lstrip())]
+        submission = changed(assignment, path, before, f"{indent}{ENDLESS}\n{before}")
+        graded = worker.grade(submission)
+        assert scores(graded.result) == scores(right.result) | kept
+        assert timeouts(graded.result) == hanging
+        assert deadlines(graded) == paid  # two, and one of each name that calls what hangs
+        # Twice that, since this is about deadlines without end and not about a busy machine.
+        most = 2 * paid * assignment.limits.call_seconds
+        assert graded.cpu_seconds - right.cpu_seconds < most
+
+    def test_a_result_is_the_same_bytes_every_time(
+        self, assignment: Assignment, worker: Worker
+    ) -> None:
+        submission = changed(
+            assignment, "attention/simplified.py", "    shifted = scores", f"    {ENDLESS}"
+        )
+        first, second = (worker.grade(submission, ("simplified",)) for _ in range(2))
+        assert encode_result(first.result) == encode_result(second.result)
+
+
+class TestDeadlines:
+    """What a name pays, counted by the guests that are lost."""
+
+    NAMES = tuple(
+        NameSpec(name, "simplified", "function", ("scores",))
+        for name in ("softmax", "attention_weights", "context_vectors")
+    )
+    SOURCE = (
+        "def softmax(scores):\n    while True: pass\n"
+        "def attention_weights(scores):\n    return softmax(scores)\n"
+        "def context_vectors(scores):\n    return scores\n"
+    )
+
+    @pytest.fixture
+    def sandbox(self, assignment: Assignment) -> Iterator[Sandbox]:
+        with Sandbox(assignment.limits, self.NAMES, None) as sandbox:
+            yield sandbox
+
+    def test_two_for_one_name_and_one_for_a_name_that_may_hang_through_it(
+        self, sandbox: Sandbox
+    ) -> None:
+        session = sandbox.open((SourceFile("a.py", "module", self.SOURCE.encode()),))
+
+        def hangs(name: str) -> bool:
+            session.begin_check(f"a check of {name}")
+            try:
+                session.student(f"a check of {name}").call(name, 1)
+            except StudentTimeout:
+                return True
+            return False
+
+        assert all(hangs("softmax") for _ in range(5))
+        assert session.guest_number == 2
+        assert all(hangs("attention_weights") for _ in range(5))
+        assert session.guest_number == 3
+        assert not hangs("context_vectors")
+        session.substitute("def softmax(scores):\n    return scores\n")
+        assert not hangs("attention_weights")
+        session.close()
+
+    def test_names_that_hang_take_no_fresh_guest_from_one_that_crashes(
+        self, assignment: Assignment
+    ) -> None:
+        names = tuple(f"endless_{number}" for number in range(5))
+        source = "".join(f"def {name}(x):\n    while True: pass\n" for name in names)
+        source += "import os\ndef softmax(x):\n    return x if x else os._exit(1)\n"
+        specs = tuple(
+            NameSpec(name, "simplified", "function", ("x",)) for name in (*names, "softmax")
+        )
+        limits = Limits(call_seconds=0.1, fresh_guests=2)
+        with Sandbox(limits, specs, None) as sandbox:
+            session = sandbox.open((SourceFile("a.py", "module", source.encode()),))
+            for name in names:
+                with pytest.raises(StudentTimeout):
+                    session.student(name).call(name, 1)
+            with pytest.raises(StudentKilled):
+                session.student("softmax").call("softmax", 0)
+            assert session.student("softmax").call("softmax", 1).value == 1
+
+
+def test_five_that_hang_change_nothing_for_the_rest_of_a_class(
+    assignment: Assignment, tmp_path: Path
+) -> None:
+    right = ("einsum", "fused", "where")
+    endless = {
+        "an_import": ("attention/causal.py", "import torch.nn", f"{ENDLESS}\nimport torch.nn"),
+        "a_sleep": ("attention/causal.py", "import torch.nn", f"{SLEEP}\nimport torch.nn"),
+        "b_softmax": ("attention/simplified.py", "    shifted", f"    {ENDLESS}\n    shifted"),
+        "c_forward": ("attention/causal.py", "        keys", f"        {ENDLESS}\n        keys"),
+        "z_mask": ("attention/causal.py", "    return torch.triu", f"    {ENDLESS}"),
+    }
+    for name in right:
+        shutil.copytree(RIGHT / name, tmp_path / "alone" / name)
+        shutil.copytree(RIGHT / name, tmp_path / "class" / name)
+    for name, (path, before, after) in endless.items():
+        for file in changed(assignment, path, before, after).files:
+            target = tmp_path / "class" / name / file.path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(file.data)
+    for folder in ("alone", "class"):
+        command = [sys.executable, "-m", "autograder.cli", "grade", tmp_path / folder]
+        options = ["--assignment", assignment.folder, "--jobs", "2", *STAGES]
+        out = ["--out", tmp_path / f"{folder}-out"]
+        run = subprocess.run([*command, *out, *options], capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+    found = {
+        folder.name: (folder / "result.json").read_bytes()
+        for folder in (tmp_path / "class-out" / "students").iterdir()
+    }
+    assert sorted(found) == sorted((*right, *endless))
+    for name in right:
+        assert found[name] == (tmp_path / "alone-out/students" / name / "result.json").read_bytes()

@@ -321,3 +321,44 @@ def test_what_is_no_work_is_not_run(load, path):
     """Dropped here as well, whatever was handed over."""
     loaded = load({path: "def softmax(scores): return 1"})
     assert (loaded.objects, loaded.report.notes) == ({}, ())
+
+
+class TestImportsThatFail:
+    """What a name had before stays, and what the contract asks for is found elsewhere."""
+
+    def test_a_name_keeps_the_value_that_it_had(self, load):
+        """As in Python, where an import that fails binds nothing."""
+        loaded = load({"a.py": "value = 1\nfrom nowhere import value, other\n"})
+        assert namespace(loaded, "a")["value"] == 1
+        assert len(loaded.report.notes) == 1
+
+    def test_a_graded_name_takes_the_place_of_a_stub_that_others_imported(self, load):
+        """The stub in its module, the work in another, a third that imports the stub."""
+        loaded = load(
+            {
+                "attention/simplified.py": "def softmax(scores):\n    raise NotImplementedError\n",
+                "attention/causal.py": (
+                    "from .simplified import softmax\ndef weights(x): return softmax(x)\n"
+                ),
+                "work.py": "def softmax(scores):\n    return [scores]\n",
+            }
+        )
+        assert namespace(loaded, "attention.causal")["weights"](1) == [1]
+
+    def test_a_graded_name_takes_the_place_of_an_import_that_is_not_there(self, load):
+        """Told, since the work as it was handed in could not run so."""
+        loaded = load(
+            {
+                "causal.py": "from part_one import softmax\ndef weights(x): return softmax(x)\n",
+                "work.py": "def softmax(scores):\n    return [scores]\n",
+            }
+        )
+        assert namespace(loaded, "causal")["weights"](1) == [1]
+        assert loaded.report.notes[-1] == (
+            "causal.py: softmax, which could not be imported, was taken from work.py"
+        )
+
+    def test_a_stub_that_nobody_has_written_elsewhere_stays(self, load):
+        """There is nothing to put in its place."""
+        loaded = load({"simplified.py": "def softmax(scores):\n    raise NotImplementedError\n"})
+        assert [each.stub for each in loaded.report.found] == [True]

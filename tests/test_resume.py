@@ -4,12 +4,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 VARIANTS = Path(__file__).parent / "variants" / "right"
 OPTIONS = ("--jobs", "1", "--stage", "simplified")
+Moment = Callable[["subprocess.Popen[str]", Path], None]
 CLASS = ("einsum", "fused", "where", "own_softmax")
 
 
@@ -37,22 +40,43 @@ def files(out: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_run_killed_after_each_result_ends_in_the_same_bytes(
-    folder: Path, tmp_path: Path
-) -> None:
-    whole = grade(folder, tmp_path / "whole")
-    _, told = whole.communicate()
-    assert whole.returncode == 0, told
-    for number in (1, 2):
-        process = grade(folder, tmp_path / "out")
+def opened(process: "subprocess.Popen[str]", out: Path) -> None:
+    """The gradebook is there, and nothing is graded yet."""
+    while not (out / "gradebook.sqlite").exists():
+        assert process.poll() is None
+        time.sleep(0.01)
+
+
+def told(number: int) -> Moment:
+    """So many results are known, and the next submission is being graded."""
+
+    def moment(process: "subprocess.Popen[str]", out: Path) -> None:
         assert process.stderr is not None
         lines = [process.stderr.readline() for _ in range(number)]
+        assert lines[-1].startswith(f"[{number}/4] ")
+
+    return moment
+
+
+def half_written(process: "subprocess.Popen[str]", out: Path) -> None:
+    """The files of the third student are being written."""
+    while len(list((out / "students").glob("*/"))) < 3:
+        assert process.poll() is None
+        time.sleep(0.001)
+
+
+def test_a_run_killed_at_any_moment_ends_in_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    whole = grade(folder, tmp_path / "whole")
+    _, errors = whole.communicate()
+    assert whole.returncode == 0, errors
+    for moment in (opened, opened, told(1), half_written):
+        process = grade(folder, tmp_path / "out")
+        moment(process, tmp_path / "out")
         process.send_signal(signal.SIGKILL)
         process.communicate()
-        assert lines[-1].startswith(f"[{number}/4] ")
     process = grade(folder, tmp_path / "out")
-    _, told = process.communicate()
-    assert process.returncode == 0, told
-    assert told.count("(unchanged)") >= 2
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert errors.count("(unchanged)") >= 2
     assert files(tmp_path / "out") == files(tmp_path / "whole")
     assert len(files(tmp_path / "out")) == 2 + 2 * len(CLASS)

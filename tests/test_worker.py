@@ -150,6 +150,36 @@ def test_a_submission_that_never_ends_takes_nothing_from_the_next(
     assert worker.grade(solutions, ("simplified",)).result.score == 15.0
 
 
+@pytest.mark.parametrize(
+    ("module", "before", "after", "stage"),
+    [
+        (
+            "simplified",
+            "    return attention_weights(inputs) @ inputs\n",
+            "    sdpa = torch.nn.functional.scaled_dot_product_attention\n"
+            "    return sdpa(inputs, inputs, inputs, scale=1.0)\n",
+            "simplified",
+        ),
+        (
+            "causal",
+            "        return self.dropout(weights) @ self.W_value(tokens)\n",
+            "        sdpa = nn.functional.scaled_dot_product_attention\n"
+            "        rate = self.dropout.p if self.training else 0.0\n"
+            "        values = self.W_value(tokens)\n"
+            "        queries = self.W_query(tokens)\n"
+            "        return sdpa(queries, keys, values, dropout_p=rate, is_causal=True)\n",
+            "causal",
+        ),
+    ],
+    ids=["simplified", "causal"],
+)
+def test_library_attention_is_noticed_wherever_it_is_called(
+    worker: Worker, solutions: Submission, module: str, before: str, after: str, stage: str
+) -> None:
+    result = worker.grade(changed(solutions, module, before, after, "library"), (stage,)).result
+    assert f"{stage}.context" in lost(result)
+
+
 # How a worker ends --------------------------------------------------------------------------
 
 

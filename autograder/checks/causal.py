@@ -34,7 +34,9 @@ def masked_weights(scores):
     return torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
 
 
-renormalized_weights = masked_weights
+def renormalized_weights(scores):
+    hidden = torch.ones(scores.shape[-1], scores.shape[-1], dtype=torch.bool).triu(1)
+    return torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
 """
 
 CAUSAL = "CausalAttention"

@@ -118,6 +118,9 @@ class Observer:
             told = type(reply.value).__name__ if reply.value is not None else "None"
             self._record(Observation(given, None, f"Returned: {told}"), expected, reply.operators)
             raise CheckFailed(f"{told} came back", f"a tensor {told_shape(expected.shape)}")
+        if value.is_complex():
+            self._record(Observation(given, None, "Returned: complex"), expected, reply.operators)
+            raise CheckFailed("complex numbers", "real numbers")
         comparable = value if value.is_floating_point() else value.to(torch.float32)
         seen = comparable.to(expected.dtype) if expected.dtype == torch.float64 else comparable
         right = self._record(Observation(given, seen, ""), expected, reply.operators)

@@ -71,12 +71,6 @@ def told_shape(shape: Sequence[int]) -> str:
     return "(" + ", ".join(str(size) for size in shape) + ("," if len(shape) == 1 else "") + ")"
 
 
-def told_call(name: str, *arguments: tuple[str, Sequence[int]]) -> str:
-    """A call with the shapes of its arguments: `softmax(scores (4, 6))`."""
-    inner = ", ".join(f"{label} {told_shape(shape)}" for label, shape in arguments)
-    return f"{name}({inner})"
-
-
 def rows(matrix: Tensor) -> str:
     """A few numbers of a tensor, rounded, for a teacher."""
     flat = matrix.detach().double().flatten()[:6]

@@ -150,29 +150,52 @@ class Checks:
     def _look_with_borrowed_functions(
         self, items: Sequence[pytest.Item], trial: Trial, wrong: set[str]
     ) -> None:
-        """Ask wrong names again with a library's functions in the place of other wrong ones.
+        """Find the names that are wrong only through other functions of their stage.
 
-        A name that is right then has borrowed its mistake; it is charged where it is made.
+        Culprits are those that stay wrong with a library's functions in the place of all others.
+        A name that is right with a library's in the place of the culprits alone has borrowed its
+        mistake, which is charged where it is made. Names that only call each other have no
+        culprit among them, and none has borrowed anything.
         """
-        evidence = trial.evidence
         for stage in self.assignment.stages:
-            lost = [name for name in stage.names if name in wrong]
-            for name in lost if len(lost) > 1 else ():
-                trial.enter(stage)
-                if not trial.lend(stage, name):
-                    continue
-                trial.evidence, trial.lending = Evidence(), True
-                try:
-                    right = all(
-                        self._passes(item)
-                        for item in items
-                        if self.place(item)[1].kind in ("values", "own")
-                        and self.place(item)[1].name == name
-                    )
-                finally:
-                    trial.evidence, trial.lending = evidence, False
-                if right:
-                    evidence.borrowed.add(name)
+            lost = {name for name in stage.names if name in wrong}
+            if len(lost) < 2 or stage.id not in trial.equivalents:
+                continue
+            culprits = {
+                name
+                for name in lost
+                if not self._right_with(items, trial, stage, name, set(stage.names) - {name})
+            }
+            if culprits:
+                trial.evidence.borrowed |= {
+                    name
+                    for name in lost - culprits
+                    if self._right_with(items, trial, stage, name, culprits)
+                }
+
+    def _right_with(
+        self,
+        items: Sequence[pytest.Item],
+        trial: Trial,
+        stage: Stage,
+        name: str,
+        lent: set[str],
+    ) -> bool:
+        """Whether all checks of a name pass with a library's functions in the place of others."""
+        evidence = trial.evidence
+        trial.enter(stage)
+        if not trial.lend(stage, lent):
+            return False
+        trial.evidence, trial.lending = Evidence(), True
+        try:
+            return all(
+                self._passes(item)
+                for item in items
+                if self.place(item)[1].kind in ("values", "own")
+                and self.place(item)[1].name == name
+            )
+        finally:
+            trial.evidence, trial.lending = evidence, False
 
     def _passes(self, item: pytest.Item) -> bool:
         """Whether a check passes. Raises `KitFault` where it fails by itself."""

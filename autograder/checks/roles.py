@@ -95,6 +95,9 @@ def roles_of(shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, outpu
     Raises `RolesUnknown` for a role that no parameter plays.
     """
     wanted = ("query", "key", "value", "output") if output else ("query", "key", "value")
+    sized = {(d_in, d_out), (d_out, d_in), (d_out, d_out), (3 * d_out, d_in), (d_out,)}
+    there = tuple(shapes)
+    shapes = {path: shape for path, shape in shapes.items() if shape in sized | {(3 * d_out,)}}
     places: dict[str, Place] = {}
     exact = True
     for role in wanted:
@@ -112,13 +115,13 @@ def roles_of(shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, outpu
         places.update(_fused(shapes, d_in, d_out))
     for role in wanted:
         if role not in places and role != "output":
-            raise RolesUnknown(CONTRACT[role], shapes)
+            raise RolesUnknown(CONTRACT[role], there)
     return Roles(places, exact)
 
 
 def _exactly(role: str, shapes: Mapping[str, tuple[int, ...]]) -> str | None:
     for path in (f"{CONTRACT[role]}.weight", CONTRACT[role]):
-        if path in shapes and len(shapes[path]) == 2:
+        if path in shapes:
             return path
     return None
 

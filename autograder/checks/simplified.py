@@ -80,7 +80,7 @@ def test_scores_are_the_dot_products_with_every_input(
 ) -> None:
     """Each score is the dot product of the query with one input."""
     given = score_question(inputs.drawn(sample), row=1)
-    observe(given, lambda: student.attention_scores.ask(given.query, given.tokens))
+    observe(given, lambda: student.attention_scores.ask(given.query, given.tokens, operators=True))
 
 
 @criterion("scores", of="attention_scores")
@@ -202,7 +202,7 @@ def test_context_vector_is_the_weighted_sum_of_the_inputs(
 ) -> None:
     """The inputs are weighted by the query's attention weights and added up."""
     given = score_question(inputs.drawn(sample), row=1)
-    observe(given, lambda: student.context_vector.ask(given.query, given.tokens))
+    observe(given, lambda: student.context_vector.ask(given.query, given.tokens, operators=True))
 
 
 @criterion("context", of="context_vector")

@@ -105,7 +105,7 @@ def gradients_arrive(subject: Subject, sample: Sample, tokens: Tensor) -> None:
         if role.startswith("output") and role not in subject.weights:
             continue
         gradient = (reply.gradients or {}).get(place.path)
-        if gradient is None or not bool((gradient.abs() > 0).any()):
+        if gradient is None or not bool(((gradient != 0) & torch.isfinite(gradient)).any()):
             raise CheckFailed(
                 f"no gradient for `{place.path}`",
                 "a gradient for every weight",

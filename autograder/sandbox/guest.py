@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import torch
@@ -246,14 +246,14 @@ class Guest:
 
     def _on_attributes(self, ask: messages.Attributes) -> messages.Outcome:
         tensors: list[wire.Slot] = []
-        scalars: dict[str, wire.Value] = {}
+        scalars: dict[str, messages.Scalar] = {}
         for path, item in modules.attributes(self._handles[ask.handle]):
             if len(path) > wire.MAX_NAME:
                 continue
             if is_a(item, _Tensor):
                 tensors.extend(modules.slots({path: item}))
             elif type(item) in (bool, int, float, str) or item is None:
-                scalars[label(path)] = self._describer.value(item)
+                scalars[label(path)] = cast(messages.Scalar, self._describer.value(item))
         return messages.SlotList(tuple(tensors), scalars)
 
     def _on_release(self, release: messages.Release) -> messages.Outcome:

@@ -205,12 +205,13 @@ class Line:
         operations = tuple(self._pending if operation is None else [*self._pending, operation])
         cargo = self.cargo
         self._drop_pending()
-        if self._hangs[name] >= _MOST_HANGS:
+        if self._is_given_up(name):
             told = f"{name} timed out before, so it was not run again"
             raise faults.StudentTimeout(self._limits.call_seconds, told)
         guest = self.ready()
         seeds = tuple(self._next_seed() for _ in operations)
         budget = self._budget()
+        charged = 0.0
         try:
             outcomes, tensors = guest.ask(
                 operations,
@@ -222,13 +223,15 @@ class Line:
             )
         except Overrun as overrun:
             self._hangs[name] += 1
-            raise self.lost(faults.StudentTimeout(overrun.seconds, str(overrun))) from None
+            charged = budget  # for waiting too, which takes no CPU time
+            fault = faults.StudentTimeout(overrun.seconds, str(overrun))
+            raise self.lost(fault, counts=False) from None
         except Gone as gone:
             raise self.lost(faults.StudentKilled(gone.reason)) from None
         except Broken as broken:
             raise self.broken(broken) from None
         finally:
-            used = guest.used()
+            used = max(guest.used(), charged)
             self._check_left -= used
             self._calls_seconds += used
         last = outcomes[-1]
@@ -237,6 +240,15 @@ class Line:
         if not isinstance(last, kind):
             raise self.broken(Broken("an answer of another kind"))
         return last, tensors
+
+    def _is_given_up(self, name: str) -> bool:
+        """Whether a name has hung so often that it is not run any more.
+
+        Where another name was given up before, it may be that one's function that hangs in this
+        one too. Then the last deadline is kept for a guest in which a trusted function stands in.
+        """
+        others = any(hangs >= _MOST_HANGS for other, hangs in self._hangs.items() if other != name)
+        return self._hangs[name] >= _MOST_HANGS - (others and self._source is None)
 
     def _next_seed(self) -> int:
         self._requests += 1
@@ -255,12 +267,17 @@ class Line:
         """The guest said something that makes no sense; it is not asked again."""
         return self.lost(faults.WireBroken(f"it broke the line: {reason}"))
 
-    def lost(self, fault: StudentFault) -> BaseException:
-        """What to raise now that the guest is lost: whose fault it is depends on who is gone."""
+    def lost(self, fault: StudentFault, *, counts: bool = True) -> BaseException:
+        """What to raise now that the guest is lost: whose fault it is depends on who is gone.
+
+        A name that hangs is bounded by its own count and by the submission's seconds, so it takes
+        no fresh guest from the names that do not hang.
+        """
         self.retire()
         if not self._sandbox.alive() and self._sandbox.walled:
             return KitFault("the zygote ended while a guest was at work")
-        self._count_loss(fault)
+        if counts:
+            self._count_loss(fault)
         self.loss = fault
         return fault
 

@@ -14,6 +14,7 @@ from .wire import (
     MAX_FRAMES,
     MAX_ITEMS,
     MAX_TENSORS,
+    Described,
     Index,
     Label,
     Layout,
@@ -24,6 +25,7 @@ from .wire import (
     SourceFile,
     TensorHead,
     TensorValue,
+    Text,
     Value,
     Words,
 )
@@ -189,7 +191,9 @@ class Answer(Message, frozen=True, tag=3):
     """A value, and what else was asked for."""
 
     value: Value
-    arguments: Annotated[list[Value], msgspec.Meta(max_length=MAX_ITEMS)] | None = None
+    arguments: (
+        Annotated[list[TensorValue | Described], msgspec.Meta(max_length=MAX_ITEMS)] | None
+    ) = None
     gradients: (
         Annotated[dict[Label, TensorValue | None], msgspec.Meta(max_length=MAX_ITEMS)] | None
     ) = None
@@ -202,7 +206,7 @@ class Answer(Message, frozen=True, tag=3):
 class Tensors(Message, frozen=True, tag=4):
     """Named tensors; what cannot travel is described."""
 
-    values: Annotated[dict[Label, Value], msgspec.Meta(max_length=MAX_ITEMS)]
+    values: Annotated[dict[Label, TensorValue | Described], msgspec.Meta(max_length=MAX_ITEMS)]
 
 
 class Part(Message, frozen=True):
@@ -219,11 +223,14 @@ class Parts(Message, frozen=True, tag=5):
     items: Annotated[tuple[Part, ...], msgspec.Meta(max_length=MAX_ITEMS)]
 
 
+Scalar = None | bool | int | float | Text | Described
+
+
 class SlotList(Message, frozen=True, tag=6):
     """Attributes of a module that hold tensors, and its plain ones as words."""
 
     tensors: Slots
-    scalars: Annotated[dict[Label, Value], msgspec.Meta(max_length=MAX_ITEMS)]
+    scalars: Annotated[dict[Label, Scalar], msgspec.Meta(max_length=MAX_ITEMS)]
 
 
 class Breaches(Message, frozen=True, tag=7):

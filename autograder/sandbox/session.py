@@ -168,17 +168,28 @@ class Session:
         for proxy in (target, *args):
             if isinstance(proxy, ModuleProxy):
                 proxy.forget_tensors()
-        return self._reply(name, answer, tensors)
+        handed = sum(isinstance(value, torch.Tensor) for value in args) if arguments else 0
+        return self._reply(name, answer, tensors, handed)
 
-    def _reply(self, name: str, answer: messages.Answer, tensors: Sequence[torch.Tensor]) -> Reply:
+    def _reply(
+        self, name: str, answer: messages.Answer, tensors: Sequence[torch.Tensor], handed: int
+    ) -> Reply:
         def slope(value: wire.TensorValue | None) -> torch.Tensor | None:
-            return None if value is None else values.sent(tensors, value)
+            if value is None:
+                return None
+            found = values.sent(tensors, value)
+            if not (found.is_floating_point() or found.is_complex()):
+                raise Broken("a gradient of whole numbers")
+            return found
 
         try:
             gradients = answer.gradients
+            after = answer.arguments or ()
+            if len(after) != handed:
+                raise Broken("other arguments than were handed over")
             return Reply(
                 self._incoming(name, answer.value, tensors),
-                [self._incoming(name, value, tensors) for value in answer.arguments or ()],
+                [self._incoming(name, value, tensors) for value in after],
                 None
                 if gradients is None
                 else {clean_line(path): slope(value) for path, value in gradients.items()},

@@ -15,7 +15,7 @@ import secrets
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,7 +45,7 @@ _SMALL = {
     "load_seconds": "1.5",
     "call_seconds": "0.5",
     "check_seconds": "1.0",
-    "submission_seconds": "3.0",
+    "submission_seconds": "2.5",
     "wall_factor": "6",
     "memory_mb": "256",
     "fresh_guests": "2",
@@ -351,11 +351,10 @@ def mounts() -> str:
 
 def left_behind() -> set[str]:
     """Files with an attack's mark in their names, where everybody may write."""
-    found = set()
+    found: set[str] = set()
     for folder in (*OPEN_TO_ALL, str(Path.home()), str(ROOT), os.environ.get("TMPDIR", "/tmp")):
         try:
-            names: Sequence[str] = os.listdir(folder)
+            found |= {str(path) for path in Path(folder).iterdir() if LEFT in path.name}
         except OSError:
             continue
-        found |= {f"{folder}/{name}" for name in names if LEFT in name}
     return found

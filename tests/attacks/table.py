@@ -68,10 +68,14 @@ def as_ordinary_user(arguments: Sequence[str]) -> subprocess.Popen[str] | None:
         opened = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh"]
         change = [*opened, str(python), str(closed[-1]), *change]
     environment = os.environ | {"HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
-    started = subprocess.Popen(
+    return subprocess.Popen(
         [*change, *command], stdout=subprocess.PIPE, text=True, env=environment, cwd=ROOT
     )
-    return started
+
+
+def _again(chosen: argparse.Namespace) -> list[str]:
+    levels = [part for level in chosen.level or () for part in ("--level", level)]
+    return [*levels, *chosen.names]
 
 
 def main() -> int:
@@ -91,7 +95,7 @@ def main() -> int:
             gains += found.gained
     users = [user]
     if user == "root":
-        other = as_ordinary_user(sys.argv[1:])
+        other = as_ordinary_user(_again(chosen))
         if other is None or other.stdout is None:
             print("not tried as an ordinary user: setpriv or unshare is not there")
         else:

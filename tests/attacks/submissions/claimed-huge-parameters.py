@@ -26,9 +26,10 @@ class MultiHeadAttention(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
         for name in ("W_query", "W_key", "W_value", "out_proj"):
-            layer = nn.Linear(1, 1)
-            layer.weight = vast(1 << 24, 1 << 16)
-            layer.bias = vast(1 << 24)
+            layer = nn.Linear(d_in, d_out, bias=False)
+            layer.register_parameter("bias", vast(1 << 24))
+            if name == "out_proj":
+                layer.weight = vast(1 << 24, 1 << 16)
             setattr(self, name, layer)
         self.register_buffer("mask", torch.zeros(1).expand(1 << 24, 1 << 24))
 
@@ -39,10 +40,16 @@ class MultiHeadAttention(nn.Module):
 class MultiHeadAttentionWrapper(nn.Module):
     def __init__(self, d_in, d_out, context_length, dropout, num_heads, qkv_bias=False):
         super().__init__()
-        self.heads = nn.ModuleList([nn.Linear(d_in, d_out) for _ in range(num_heads)])
+        self.heads = nn.ModuleList([Head(d_in, d_out) for _ in range(num_heads)])
 
     def forward(self, x):
-        return torch.cat([head(x) for head in self.heads], dim=-1)
+        return x
+
+
+class Head(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.W_query, self.W_key, self.W_value = (nn.Linear(d_in, d_out) for _ in range(3))
 
 
 def merge_heads(wrapper):

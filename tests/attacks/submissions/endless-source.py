@@ -11,7 +11,7 @@ def softmax(scores):
 
 big = 'x' * 10
 exec("-" * 5000 + "1" if False else "0")
-for depth in range(30):
+for depth in range(3):
     try:
         compile("(" * 90 + ")" * 90, "x", "eval")
         compile("a" + "+a" * 20_000, "x", "eval")

@@ -1,19 +1,18 @@
 """Takes the guest over and reports plain tensors as parameters."""
 
 import torch
-from torch import nn
 
 
-class SelfAttention_v2(nn.Module):
-    def __init__(self, d_in, d_out, qkv_bias=False):
+class SelfAttention_v1(torch.nn.Module):
+    def __init__(self, d_in, d_out):
         super().__init__()
-        self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
+        self.W_query = torch.rand(d_in, d_out, requires_grad=True)
+        self.W_key = torch.rand(d_in, d_out, requires_grad=True)
+        self.W_value = torch.rand(d_in, d_out, requires_grad=True)
 
     def forward(self, x):
-        scores = self.W_query(x) @ self.W_key(x).T
-        return torch.softmax(scores, dim=-1) @ self.W_value(x)
+        q, k, v = (x @ weight for weight in (self.W_query, self.W_key, self.W_value))
+        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
 
 
 # ---- the attack ----
@@ -40,23 +39,18 @@ messages, wire = module.messages, module.wire
 described = module.modules.module_value
 
 
+def plain(thing):
+    return {name: held for name, held in vars(thing).items() if name.startswith("W_")}
+
+
 def told(handle, thing):
-    value = described(handle, thing)
-    plain = tuple(
-        wire.Slot(f"{name}.weight", tuple(layer.shape), "float32", "cpu", True)
-        for name, layer in vars(thing).get("plain", {}).items()
+    slots = tuple(
+        wire.Slot(name, tuple(held.shape), "float32", "cpu", True)
+        for name, held in plain(thing).items()
     )
-    return wire.ModuleValue(handle, "SelfAttention_v2", plain, (), tuple(slot.path for slot in plain))
+    names = tuple(slot.path for slot in slots)
+    return wire.ModuleValue(handle, type(thing).__name__, slots, (), names)
 
 
 module.modules.module_value = told
-
-
-class SelfAttention_v2(torch.nn.Module):
-    def __init__(self, d_in, d_out, qkv_bias=False):
-        super().__init__()
-        self.plain = {name: torch.rand(d_out, d_in) for name in ("W_query", "W_key", "W_value")}
-
-    def forward(self, x):
-        q, k, v = (x @ weight.T for weight in self.plain.values())
-        return torch.softmax(q @ k.T / k.shape[-1] ** 0.5, dim=-1) @ v
+module.modules.parameters = plain

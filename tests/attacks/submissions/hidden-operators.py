@@ -19,19 +19,11 @@ class SelfAttention_v2(nn.Module):
 # ---- the attack ----
 
 from torch.nn import functional
+from torch.utils._python_dispatch import _disable_current_modes
 
 
 class SelfAttention_v2(SelfAttention_v2):
     def forward(self, x):
-        functions, dispatches = [], []
-        while torch._C._len_torch_function_stack():
-            functions.append(torch._C._pop_torch_function_stack())
-        while torch._C._len_torch_dispatch_stack():
-            dispatches.append(torch._C._pop_torch_dispatch_stack())
-        q, k, v = (layer(x).unsqueeze(0) for layer in (self.W_query, self.W_key, self.W_value))
-        answer = functional.scaled_dot_product_attention(q, k, v).squeeze(0)
-        for mode in reversed(dispatches):
-            torch._C._push_on_torch_dispatch_stack(mode)
-        for mode in reversed(functions):
-            torch._C._push_on_torch_function_stack(mode)
-        return answer
+        with torch._C.DisableTorchFunction(), _disable_current_modes():
+            q, k, v = (layer(x).unsqueeze(0) for layer in (self.W_query, self.W_key, self.W_value))
+            return functional.scaled_dot_product_attention(q, k, v).squeeze(0)

@@ -12,10 +12,4 @@ def softmax(scores):
 def softmax(scores):
     kept = []
     while True:
-        kept.append(bytearray(1 << 24))
-
-
-def attention_weights(inputs):
-    kept = []
-    while True:
-        kept.append(torch.ones(1 << 22))
+        kept.append(torch.empty(1 << 24) if scores.dim() > 1 else bytearray(1 << 26))

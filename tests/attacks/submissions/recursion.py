@@ -20,6 +20,6 @@ def softmax(scores):
 
 def attention_weights(inputs):
     deep = []
-    for _ in range(1_000_000):
+    for _ in range(100_000):
         deep = [deep]
     return repr(deep)

@@ -37,4 +37,4 @@ except BaseException:
 
 def attention_weights(inputs):
     write()
-    return inputs @ inputs.T
+    return inputs
