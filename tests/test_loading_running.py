@@ -2,6 +2,7 @@
 
 import builtins
 import functools
+import subprocess
 import sys
 
 import pytest
@@ -343,3 +344,57 @@ def test_patched_libraries_do_not_keep_other_files_from_being_read(load, monkeyp
         }
     )
     assert set(loaded.objects) == {"softmax", "CausalAttention"}
+
+
+class TestWhatScriptsExpect:
+    """A way out, and a compiler that lets everything pass."""
+
+    @pytest.mark.parametrize("leave", ["exit()", "quit(3)", "import sys; sys.exit(1)"])
+    def test_a_script_that_leaves_is_told_and_the_rest_ran(self, load, leave):
+        """`exit` and `quit` are there, as in a script that is run."""
+        loaded = load({"a.py": f"{leave}\nx = 1\n"})
+        assert namespace(loaded, "a")["x"] == 1
+        assert loaded.report.notes == ("a.py line 1 raised SystemExit; the rest ran",)
+
+    def test_what_is_compiled_stays_as_it_is(self, load):
+        """By `torch.compile`, bare or with options, and by `torch.compiler.disable`."""
+        loaded = load(
+            {
+                "a.py": (
+                    "import torch\n"
+                    "@torch.compile(dynamic=True)\ndef f(x): return x\n"
+                    "g, h = torch.compile(f), torch.compiler.disable(f)\n"
+                    "same = f is g is h and f.__code__.co_filename.endswith('a.py')\n"
+                )
+            }
+        )
+        assert namespace(loaded, "a")["same"]
+        assert loaded.report.notes == ()
+
+
+TRAINS = """
+import sys
+import torch
+from autograder.sandbox import loading
+from autograder.sandbox.wire import SourceFile
+lines = [
+    "import torch",
+    "torch.use_deterministic_algorithms(False)",
+    "weight = torch.nn.Parameter(torch.ones(2))",
+    "optimizer = torch.optim.AdamW([weight])",
+    "weight.sum().backward()",
+    "optimizer.step()",
+    "optimizer.zero_grad()",
+    "moved = bool((weight < 1).all())",
+]
+loaded = loading.load([SourceFile("a.py", "module", chr(10).join(lines).encode())], [])
+print(loaded.report.notes, vars(loaded.modules[-1])["moved"], "torch._dynamo.utils" in sys.modules)
+loaded.close()
+print("torch._dynamo" in sys.modules)
+"""
+
+
+def test_an_optimizer_trains_without_the_compiler():
+    """In a process of its own: in this one the compiler may have been imported before."""
+    run = subprocess.run([sys.executable, "-c", TRAINS], capture_output=True, text=True, check=True)
+    assert run.stdout == "() True False\nFalse\n"

@@ -7,8 +7,11 @@ its files holds a canary, and every attack is told where they lie; no canary may
 
 from __future__ import annotations
 
+import csv
 import ctypes
 import hashlib
+import io
+import json
 import os
 import re
 import secrets
@@ -21,10 +24,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import containers
+from rich.console import Console
 
+from autograder.assignment import Assignment, load_assignment
 from autograder.errors import AutograderError
 from autograder.exchange import Graded
-from autograder.result import decode_result, encode_result
+from autograder.exports.grades import grades_csv
+from autograder.feedback.pages import class_page, student_page
+from autograder.feedback.plain import file_name
+from autograder.feedback.terminal import class_view, result_view
+from autograder.result import Result, decode_result, encode_result
 from autograder.submission import Submission, Unreadable, read_submission
 from autograder.worker import Worker
 
@@ -38,6 +47,8 @@ TOLD = "/tmp/attack-canary"
 MARK = "# ---- the attack ----"
 #: Files that an attack leaves behind have this in their names; what it gets hold of, in its text.
 LEFT, STOLEN = "left-by-attack", "STOLEN"
+#: Codes that a terminal or a reader obeys.
+CODES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 #: Where anybody could leave something.
 OPEN_TO_ALL = ("/tmp", "/dev/shm", "/var/tmp", "/run", "/")
 
@@ -193,7 +204,8 @@ class Arena:
         self._mounts = mounts()
         self._left = left_behind()
         self._whole = made.fingerprint()
-        self.limits = load_limits(made)
+        self.assignment = load_assignment(made.assignment)
+        self.limits = self.assignment.limits
         self.worker = Worker(made.assignment, level)
         self.level = self.worker.isolation
         self._honest_scores: dict[bytes, float] = {}
@@ -267,12 +279,14 @@ class Arena:
             found.breaches.append("there is no score")
         elif result.score > found.honest + found.attack.told:
             found.breaches.append(f"{result.score - found.honest:g} points too many")
-        self._judge_text(found, encoded.decode() + graded.details.decode("utf-8", "replace"))
+        self._judge_text(found, encoded.decode() + graded.details.decode())
+        self._judge_text(found, "\n".join(texts_of(json.loads(encoded))))
+        found.breaches += shown(result, self.assignment)
 
     def _judge_text(self, found: Found, text: str) -> None:
         if self.course.canary in text or STOLEN in text:
             found.breaches.append("it read what it must not read")
-        if re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", text):
+        if CODES.search(text):
             found.breaches.append("control codes came through")
 
     def _look_around(self, found: Found) -> None:
@@ -302,11 +316,39 @@ class Arena:
         return left
 
 
-def load_limits(made: Course) -> object:
-    """The limits of the course's assignment."""
-    from autograder.assignment import load_assignment
+def texts_of(told: object) -> Iterator[str]:
+    """Every string in what JSON held."""
+    if isinstance(told, str):
+        yield told
+    elif isinstance(told, list):
+        for part in told:
+            yield from texts_of(part)
+    elif isinstance(told, dict):
+        for name, part in told.items():
+            yield name
+            yield from texts_of(part)
 
-    return load_assignment(made.assignment).limits
+
+def shown(result: Result, assignment: Assignment) -> list[str]:
+    """What goes wrong where a result is shown: page, terminal, spreadsheet, file name."""
+    breaches = []
+    page = student_page(result, assignment)
+    page += class_page([result], assignment.stages, assignment)
+    if re.search("<(script|img|iframe)", page):
+        breaches.append("its markup is in a page")
+    output = io.StringIO()
+    Console(file=output, markup=False, width=200).print(
+        result_view(result, show=True), class_view([result], assignment.stages)
+    )
+    if CODES.search(output.getvalue()):
+        breaches.append("its codes reach the terminal")
+    rows = list(csv.reader(io.StringIO(grades_csv([result], assignment.stages))))
+    if len(rows) != 2 or rows[1][0].startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
+        breaches.append("its formula is in the spreadsheet")
+    name = file_name(result.submission)
+    if "/" in name or name.startswith("..") or CODES.search(name):
+        breaches.append("its name leads elsewhere")
+    return breaches
 
 
 def _status(graded: Graded) -> str:
