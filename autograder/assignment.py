@@ -93,7 +93,7 @@ class Limits(_Table, frozen=True):
     open_files: Count = 64
     file_mb: Count = 16  # the largest file that a guest may write
     output_chars: Count = 2000  # of what it prints, kept for the teacher
-    fresh_guests: Count = 5  # how often a submission is begun anew after a time-out or a crash
+    fresh_guests: Count = 5  # how often a submission is begun anew after a crash
     # Bounds of reading a submission, met before any of it is looked at.
     max_files: Count = 2000
     max_file_mb: Count = 20

@@ -90,6 +90,8 @@ def otter(peers: Peers, students: tuple[Member, ...], tell: Tell) -> list[Row]:
         )
         told = json.loads((results / "results.json").read_text("utf-8"))
         scores[student.name] = sum(float(each.get("score", 0)) for each in told["tests"])
+        if len(seconds) % 5 == 0:
+            tell(f"otter run: {len(seconds)} of {len(students)}")
     tell(f"otter run: {sum(seconds):.1f} s for {len(seconds)}")
     judged("otter", students, scores)
     return [Row("otter", WHOLE, statistics.median(seconds), "s")]

@@ -7,7 +7,7 @@ import torch
 
 from autograder.assignment import Limits
 from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.student import ModuleProxy, StudentFault, WireBroken
+from autograder.sandbox.student import ModuleProxy, StudentFault, StudentKilled, WireBroken
 
 NAMES = (
     NameSpec("softmax", "simplified", "function", ("scores",)),
@@ -100,6 +100,21 @@ class TestArguments:
     def test_honest_ones_come_as_before(self, begin) -> None:
         reply = begin("").softmax.ask(torch.ones(2), arguments=True)
         assert torch.equal(reply.arguments[0], torch.ones(2))
+
+
+class TestAmounts:
+    def test_answers_without_end_are_cut_off_for_good(self, begin) -> None:
+        student = begin("full = [torch.zeros(1 << 23)]\ndef softmax(scores): return full")
+        for _ in range(4):
+            student.softmax(torch.ones(2))
+        with pytest.raises(StudentKilled, match="MB in all"):
+            student.softmax(torch.ones(2))
+        with pytest.raises(StudentKilled, match="MB in all"):
+            _ = student.softmax
+
+    def test_the_weights_of_a_large_model_are_no_matter(self, begin) -> None:
+        student = begin("full = [torch.zeros(768, 768).double()] * 4\ndef softmax(s): return full")
+        assert len(student.softmax(torch.ones(2))) == 4
 
 
 class TestModules:

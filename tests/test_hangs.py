@@ -173,7 +173,9 @@ class TestGrading:
             pytest.param(
                 "attention/multi_head.py",
                 "        b, num_tokens, d_in = x.shape",
-                {"multi_head": 8.0},
+                {
+                    "multi_head": 10.0
+                },  # it can still be built: its state, gpt2_attention, merge_heads
                 {"MultiHeadAttention"},
                 2,
                 id="a forward",

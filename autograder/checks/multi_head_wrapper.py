@@ -166,7 +166,8 @@ def test_bias_reaches_the_heads(headed: Student) -> None:
     # A head that follows `qkv_bias` stands here: the student's own, or one in its place.
     for sizes, misconception in ((BIASED, "bias-ignored"), (USUAL, "bias-always")):
         heads = heads_of(make(headed, WRAPPER, sizes), sizes.heads)
-        found = [f"W_{role}.bias" in head.parameters for head in heads for role in ROLES]
+        places = [roles.places for head in heads if (roles := head_roles(head, sizes)) is not None]
+        found = [f"{role}_bias" in held for held in places for role in ROLES]
         require(
             all(found) if sizes.bias else not any(found),
             f"heads {'without' if sizes.bias else 'with'} bias with qkv_bias={sizes.bias}",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .room import Sandbox
 
 _MOST_HANGS = 2  # of one name, after which it is not run any more
+_MOST_ANSWERED = 1 << 27  # bytes of tensors that one submission may answer with, all told
 _BATCH = 32  # deferred operations that are sent at the latest
 _STRIDE, _MOST_SEED = 0x9E37_79B9_7F4A_7C15, (1 << 62) - 1
 _Outcome = TypeVar("_Outcome")
@@ -70,10 +71,11 @@ class Line:
         self._guest: Inmate | None = None
         self._skip: set[int] = set()
         self._losses = 0
-        self._hangs: Counter[str] = Counter()
+        self._hangs: Counter[tuple[str, bool]] = Counter()  # by name, of calls and of the rest
         self._source: str | None = None  # of the functions in the student's place
         self._gone_seconds = 0.0  # CPU time of guests that are gone
         self._calls_seconds = 0.0
+        self._answered = 0  # bytes of tensors
         self._pending: list[messages.Operation] = []
         self.cargo = Cargo()  # tensors of the next request
         self.fatal: StudentFault | None = None  # why no guest can be had any more
@@ -205,7 +207,8 @@ class Line:
         operations = tuple(self._pending if operation is None else [*self._pending, operation])
         cargo = self.cargo
         self._drop_pending()
-        if self._is_given_up(name):
+        is_call = isinstance(operation, messages.Call)
+        if self._is_given_up(name, is_call):
             told = f"{name} timed out before, so it was not run again"
             raise faults.StudentTimeout(self._limits.call_seconds, told)
         guest = self.ready()
@@ -222,7 +225,7 @@ class Line:
                 self._limits.wall_factor,
             )
         except Overrun as overrun:
-            self._hangs[name] += 1
+            self._hangs[name, is_call] += 1
             charged = budget  # for waiting too, which takes no CPU time
             fault = faults.StudentTimeout(overrun.seconds, str(overrun))
             raise self.lost(fault, counts=False) from None
@@ -239,16 +242,31 @@ class Line:
             raise faults.fault(name, last)
         if not isinstance(last, kind):
             raise self.broken(Broken("an answer of another kind"))
+        self._take_in(tensors)
         return last, tensors
 
-    def _is_given_up(self, name: str) -> bool:
+    def _take_in(self, tensors: list[torch.Tensor]) -> None:
+        """Bound what the judge has to read and keep: its time is not the guest's."""
+        self._answered += sum(tensor.nbytes for tensor in tensors)
+        if self._answered > _MOST_ANSWERED:
+            megabytes = _MOST_ANSWERED >> 20
+            self.fatal = faults.StudentKilled(f"it answered with more than {megabytes} MB in all")
+            raise self.lost(self.fatal)
+
+    def _is_given_up(self, name: str, is_call: bool) -> bool:
         """Whether a name has hung so often that it is not run any more.
 
-        Where another name was given up before, it may be that one's function that hangs in this
-        one too. Then the last deadline is kept for a guest in which a trusted function stands in.
+        A class whose calls hang may still be built and looked into. Where another name was given
+        up before, it may be that one's function that hangs in this one too. Then the last
+        deadline is kept for a guest in which a trusted function stands in.
         """
-        others = any(hangs >= _MOST_HANGS for other, hangs in self._hangs.items() if other != name)
-        return self._hangs[name] >= _MOST_HANGS - (others and self._source is None)
+        if not self._hangs[name, is_call]:
+            return False
+        hangs: Counter[str] = Counter()
+        for (each, _), count in self._hangs.items():
+            hangs[each] += count
+        others = any(count >= _MOST_HANGS for each, count in hangs.items() if each != name)
+        return hangs[name] >= _MOST_HANGS - (others and self._source is None)
 
     def _next_seed(self) -> int:
         self._requests += 1

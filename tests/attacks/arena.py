@@ -34,7 +34,7 @@ from autograder.feedback.pages import class_page, student_page
 from autograder.feedback.plain import file_name
 from autograder.feedback.terminal import class_view, result_view
 from autograder.result import Result, decode_result, encode_result
-from autograder.submission import Submission, Unreadable, read_submission
+from autograder.submission import Submission, Unreadable, name_of, read_submission
 from autograder.worker import Worker
 
 HERE = Path(__file__).resolve().parent
@@ -253,11 +253,14 @@ class Arena:
         """Let one attack be graded, then an honest submission; tell what was gained."""
         found = Found(attack, self.level, self.honest_score(attack))
         with tempfile.TemporaryDirectory() as folder:
+            place = self.handed_in(attack, Path(folder))
             try:
-                work = self._read(self.handed_in(attack, Path(folder)))
+                work = self._read(place)
             except Unreadable as refused:
                 found.score, found.status = 0.0, f"refused: {refused}"
-                self._judge_text(found, str(refused))
+                result = _refused(name_of(place), str(refused))
+                self._judge_text(found, "\n".join((result.submission, str(refused))))
+                found.breaches += shown(result, self.assignment)
             else:
                 self._grade(found, work)
         self._look_around(found)
@@ -349,6 +352,11 @@ def shown(result: Result, assignment: Assignment) -> list[str]:
     if "/" in name or name.startswith("..") or CODES.search(name):
         breaches.append("its name leads elsewhere")
     return breaches
+
+
+def _refused(name: str, message: str) -> Result:
+    """What a class's run makes of work that cannot be read."""
+    return Result(1, name, "", "attention", 0.0, 100.0, (), (), status="error", message=message)
 
 
 def _status(graded: Graded) -> str:

@@ -248,6 +248,11 @@ def hostile_name(folder: Path) -> Path:
     return _file(folder, f"{BAD.replace('/', '')}\u202e.py", MODULE)
 
 
+def hostile_refusal(folder: Path) -> Path:
+    """The same of work that cannot be read, so that its name stands in a message."""
+    return _file(folder, f"{BAD.replace('/', '')}\n-2+3\u2066.zip", b"no zip")
+
+
 BUILDERS: dict[str, Callable[[Path], Path]] = {
     made.__name__: made
     for made in (
@@ -275,5 +280,6 @@ BUILDERS: dict[str, Callable[[Path], Path]] = {
         invalid_utf8,
         surrogates,
         hostile_name,
+        hostile_refusal,
     )
 }
