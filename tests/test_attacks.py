@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from autograder.submission import read_submission
+
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "attacks"))
 
@@ -34,6 +36,11 @@ def arena() -> Iterator[Arena]:
 def test_an_attack_gains_nothing(attack: Attack, arena: Arena) -> None:
     found = arena.attempt(attack)
     assert found.breaches == [], found
+
+
+def test_after_all_of_them_right_work_still_earns_everything(arena: Arena) -> None:
+    solutions = read_submission(arena.assignment.solutions, arena.limits)
+    assert arena.worker.grade(solutions).result.score == 100.0
 
 
 def test_there_are_attacks_of_every_kind() -> None:

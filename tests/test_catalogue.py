@@ -22,7 +22,8 @@ from autograder.release.template import solution_lines
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 CHECKS = Path(autograder.checks.__file__).parent
-SHARED = ("attention.py", "dropout.py", "subject.py")  # what checks of several stages are made of
+# What checks of several stages are made of.
+SHARED = ("state.py", "attention.py", "dropout.py", "subject.py")
 
 CHAINS = [
     pytest.param(stage, name, step, id=f"{name}-{step}")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from autograder.chain import Given
-from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require, told_shape
 from autograder.checks.subject import told_type
 from autograder.compare import same
@@ -74,20 +72,6 @@ def untouched(student: Student, name: str, *arguments: Tensor | None) -> None:
         "the same result for the same arguments",
         unsteady=True,
     )
-
-
-def large(observe: Observer, given: Given, ask: object) -> None:
-    """Compare; where nan or inf came back, say which slip gives that."""
-    try:
-        observe(given, ask)  # type: ignore[arg-type]
-    except CheckFailed as failed:
-        if "nan" in failed.found or "inf" in failed.found:
-            raise CheckFailed(
-                "nan or inf for large scores",
-                "finite weights for scores of up to 1,000",
-                misconception="softmax-no-shift",
-            ) from failed
-        raise
 
 
 def moves(first: Tensor, second: Tensor) -> None:

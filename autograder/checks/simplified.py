@@ -9,8 +9,8 @@ from torch import Tensor
 
 from autograder.chain import Given
 from autograder.checks.evidence import Observer
-from autograder.checks.failures import require, told_shape
-from autograder.checks.functions import a_tensor, large, moves, rows_sum_to_one, untouched
+from autograder.checks.failures import CheckFailed, require, told_shape
+from autograder.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample
 from autograder.compare import same
@@ -117,6 +117,20 @@ def test_scores_leave_their_arguments_alone(student: Student, sample: Sample) ->
     """The arguments are the same afterwards, and a second call gives the same again."""
     given = score_question(USUAL.drawn(sample), row=3)
     untouched(student, "attention_scores", given.query, given.tokens)
+
+
+def large(observe: Observer, given: Given, ask: object) -> None:
+    """Compare; where nan or inf came back, say which slip gives that."""
+    try:
+        observe(given, ask)  # type: ignore[arg-type]
+    except CheckFailed as failed:
+        if "nan" in failed.found or "inf" in failed.found:
+            raise CheckFailed(
+                "nan or inf for large scores",
+                "finite weights for scores of up to 1,000",
+                misconception="softmax-no-shift",
+            ) from failed
+        raise
 
 
 # softmax ------------------------------------------------------------------------------------

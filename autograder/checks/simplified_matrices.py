@@ -8,10 +8,10 @@ import torch
 from autograder.chain import Given
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require
-from autograder.checks.functions import a_tensor, large, moves, rows_sum_to_one, untouched
+from autograder.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample
-from autograder.checks.simplified import ONE, OTHER, STRONG, USUAL, Inputs, pytest_ids
+from autograder.checks.simplified import ONE, OTHER, STRONG, USUAL, Inputs, large, pytest_ids
 from autograder.compare import same
 from autograder.sandbox.student import Student
 from autograder.sandbox.wire import Layout
