@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,6 +81,34 @@ def tensor_among(value: Any, shape: Sequence[int]) -> Tensor | None:
     return None
 
 
+class References:
+    """What a right program returns, kept for the inputs that come back with every submission."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[object, ...], tuple[Given, Tensor]] = OrderedDict()
+
+    def of(self, name: str, chain: Chain, given: Given) -> Tensor:
+        """The reference's output for `given`; computed once for the same tensors."""
+        tensors = (given.tokens, given.query, given.scores, *given.weights.values())
+        sizes = (given.count, given.heads, given.context_length, *given.weights)
+        key = (name, *sizes, *map(id, tensors))
+        known = None if given.parts else self._kept.get(key)
+        if known is not None:
+            self._kept.move_to_end(key)
+            return known[1]
+        with torch.no_grad():
+            expected = run(chain, given)
+        if not given.parts:
+            self._kept[key] = given, expected  # what is kept keeps its tensors, so ids stay true
+            if len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return expected
+
+
+#: References kept; more than one submission's checks ask for.
+MOST_KEPT = 400
+
+
 class Observer:
     """Compares what a name gives with the reference and keeps what was seen."""
 
@@ -89,7 +118,9 @@ class Observer:
         catalogue: Catalogue,
         check_id: str,
         check: Check,
+        references: References,
     ) -> None:
+        self._references = references
         self._evidence = evidence
         self._catalogue = catalogue
         self._check_id = check_id
@@ -102,8 +133,7 @@ class Observer:
 
     def reference(self, given: Given) -> Tensor:
         """What a right program returns."""
-        with torch.no_grad():
-            return run(self.chain, given)
+        return self._references.of(self._check.name, self.chain, given)
 
     def __call__(self, given: Given, ask: Callable[[], Reply]) -> Tensor:
         """Ask, compare with the reference, record; fails the check where they differ."""
@@ -198,7 +228,9 @@ def status_of(fault: StudentFault) -> Status:
         (student.NameMissing, "missing"),
         (student.NotImplementedYet, "missing"),
         (student.StudentRaised, "error"),
+        (student.StudentKilled, "killed"),
+        (student.WireBroken, "killed"),
     ):
         if isinstance(fault, kind):
             return status  # type: ignore[return-value]
-    return "killed"
+    return "error"

@@ -36,7 +36,7 @@ def a_tensor(value: object, *shape: int) -> Tensor:
         f"numbers of type {str(value.dtype).removeprefix('torch.')}",
         "real numbers",
     )
-    return value if value.is_floating_point() else value.float()
+    return value.float()
 
 
 def is_still(after: object, before: Tensor) -> bool:

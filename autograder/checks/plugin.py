@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from autograder.assignment import Assignment, Stage
-from autograder.checks.evidence import Evidence, Observer, outcome_of
+from autograder.checks.evidence import Evidence, Observer, References, outcome_of
 from autograder.checks.marks import Check, check_of
 from autograder.checks.sample import Sample
 from autograder.checks.trial import Trial, catalogue_of
@@ -55,6 +55,7 @@ class Checks:
         self.assignment = assignment
         self.sample = Sample(secret)
         self.trial: Trial | None = None
+        self._references = References()
         self._places: dict[pytest.Item, tuple[Stage, Check]] = {}
 
     @property
@@ -81,12 +82,7 @@ class Checks:
     def observe(self, request: pytest.FixtureRequest) -> Observer:
         """Compares with the reference and records what was seen."""
         stage, check = self.place(request.node)
-        return Observer(
-            self.now.evidence,
-            catalogue_of(self.assignment, check.name),
-            check_id(stage, request.node),
-            check,
-        )
+        return self._observer(check_id(stage, request.node), check)
 
     @pytest.fixture
     def substitute(self, request: pytest.FixtureRequest) -> Callable[[str], Student]:
@@ -134,7 +130,7 @@ class Checks:
                 absent = trial.absent(check)
                 if absent is None:
                     trial.enter(stage)
-                    outcome = outcome_of(identifier, check, end_of(item))
+                    outcome = outcome_of(identifier, check, self.end_of(item))
                 else:
                     outcome = replace(absent, check_id=identifier)
                 if check.kind == "values" and outcome.status != "passed":
@@ -200,7 +196,38 @@ class Checks:
     def _passes(self, item: pytest.Item) -> bool:
         """Whether a check passes. Raises `KitFault` where it fails by itself."""
         stage, check = self.place(item)
-        return outcome_of(check_id(stage, item), check, end_of(item)).status == "passed"
+        return outcome_of(check_id(stage, item), check, self.end_of(item)).status == "passed"
+
+    def end_of(self, item: pytest.Item) -> BaseException | None:
+        """Run one test; what it raised.
+
+        Where a test asks for nothing but what this class gives, it is called at once: pytest's own
+        setting up costs more than the check. Everything else goes pytest's way.
+        """
+        assert isinstance(item, pytest.Function)
+        arguments: dict[str, object] = {}
+        params = item.callspec.params if hasattr(item, "callspec") else {}
+        stage, check = self.place(item)
+        for name in item._fixtureinfo.argnames:
+            if name in params:
+                arguments[name] = params[name]
+            elif name == "student":
+                arguments[name] = self.now.student(check_id(stage, item))
+            elif name == "sample":
+                arguments[name] = self.sample
+            elif name == "observe":
+                arguments[name] = self._observer(check_id(stage, item), check)
+            else:
+                return end_by_pytest(item)
+        try:
+            item.obj(**arguments)
+        except Exception as error:
+            return error
+        return None
+
+    def _observer(self, identifier: str, check: Check) -> Observer:
+        catalogue = catalogue_of(self.assignment, check.name)
+        return Observer(self.now.evidence, catalogue, identifier, check, self._references)
 
     def _order(self, item: pytest.Item) -> tuple[int, int, bool]:
         """Stage by stage, name by name, properties after everything else; else as written."""
@@ -216,12 +243,11 @@ class Checks:
 LAZY = ("property", "dependence")
 
 
-def end_of(item: pytest.Item) -> BaseException | None:
+def end_by_pytest(item: pytest.Function) -> BaseException | None:
     """Set up and run one test, after tearing down the one before; what it raised.
 
     This is what pytest's own protocol does, without the reports that nobody prints.
     """
-    assert isinstance(item, pytest.Function)
     state = item.session._setupstate
     state.teardown_exact(item)
     item._initrequest()

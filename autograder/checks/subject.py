@@ -60,7 +60,7 @@ def tensor_of(value: object, *shape: int) -> Tensor:
         )
     if value.is_complex():
         raise CheckFailed("complex numbers", "real numbers")
-    return value if value.is_floating_point() else value.float()
+    return value.float()
 
 
 def told_type(value: object) -> str:
