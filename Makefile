@@ -80,4 +80,4 @@ endif
 	@touch $@
 
 clean:  ## remove what was built: .venv, results, caches
-	rm -rf $(VENV) results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-bench results .mypy_cache .pytest_cache .ruff_cache .hypothesis
