@@ -75,6 +75,11 @@ def _readable(path: Path) -> list[str]:
     return ["--ro-bind", str(path), str(path)]
 
 
+# What torch looks at, once, to choose its kernels. Without it numbers would differ from those of
+# the other levels in their last bits, and half precision would raise.
+_PROCESSOR = ("/proc/cpuinfo", "/sys/devices/system/cpu")
+
+
 def line(bwrap: Path, python: Interpreter, pieces: list[Piece]) -> list[str]:
     """The whole command line that starts the zygote within its walls."""
     arguments = [str(bwrap), *_ALONE, *_system(), *_readable(python.library)]
@@ -85,6 +90,8 @@ def line(bwrap: Path, python: Interpreter, pieces: list[Piece]) -> list[str]:
         arguments += _readable(path)
     for device in ("/dev/null", "/dev/urandom"):
         arguments += ["--dev-bind", device, device]
+    for path in _PROCESSOR:
+        arguments += ["--ro-bind-try", path, path]
     for piece in pieces:
         arguments += ["--ro-bind", str(piece.source), f"{ROOM}/{piece.place}"]
     for name, value in environment(python).items():

@@ -1,4 +1,4 @@
-"""Returns right numbers of another precision from call to call."""
+"""Returns numbers of another precision than its inputs."""
 
 import torch
 from torch import nn
@@ -27,12 +27,8 @@ class MultiHeadAttention(nn.Module):
 # ---- the attack ----
 
 class MultiHeadAttention(MultiHeadAttention):
-    turn = 0
-
     def forward(self, x):
-        MultiHeadAttention.turn += 1
-        kinds = (torch.float64, torch.float16, torch.bfloat16, torch.float32)
-        return super().forward(x).to(kinds[MultiHeadAttention.turn % 4])
+        return super().forward(x).double()
 
 
 class CausalAttention(MultiHeadAttention):
