@@ -90,8 +90,8 @@ def line(bwrap: Path, python: Interpreter, pieces: list[Piece]) -> list[str]:
         arguments += _readable(path)
     for device in ("/dev/null", "/dev/urandom"):
         arguments += ["--dev-bind", device, device]
-    for path in _PROCESSOR:
-        arguments += ["--ro-bind-try", path, path]
+    for place in _PROCESSOR:
+        arguments += ["--ro-bind-try", place, place]
     for piece in pieces:
         arguments += ["--ro-bind", str(piece.source), f"{ROOM}/{piece.place}"]
     for name, value in environment(python).items():
