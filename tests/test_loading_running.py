@@ -38,7 +38,7 @@ def load():
         return loaded[-1]
 
     yield of
-    for each in loaded:
+    for each in reversed(loaded):
         each.close()
 
 
