@@ -79,14 +79,6 @@ def scale_by_heads(values: Values) -> Values:
     return replace(values, scores=values.scores / math.sqrt(values.given.heads))
 
 
-def scale_by_input_share(values: Values) -> Values:
-    """Divide by the square root of d_in / H."""
-    tokens = values.given.tokens
-    assert tokens is not None
-    size = tokens.shape[-1] / values.given.heads
-    return replace(values, scores=values.scores / math.sqrt(size))
-
-
 SCALING = (
     Misconception(
         id="no-scale",
