@@ -15,7 +15,15 @@ import msgspec
 from autograder.assignment import FILE_NAME, PACKAGE, Assignment
 
 # What students and teachers read is made from results and changes none.
-WITHOUT_EFFECT = ("cli.py", "doctor.py", "exports", "feedback", "gradebook.py", "release")
+WITHOUT_EFFECT = (
+    "cli.py",
+    "commands",
+    "doctor.py",
+    "exports",
+    "feedback",
+    "gradebook.py",
+    "release",
+)
 # These have a part of the key to themselves, or are built from what has.
 ELSEWHERE = ("checks", "misconceptions", "_assignments", "solutions", "student_template")
 

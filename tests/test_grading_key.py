@@ -53,6 +53,7 @@ def test_it_changes_with_a_solution(assignment: Assignment, tmp_path: Path) -> N
         ("sandbox/wire.py", ("kit",)),
         ("feedback/pages.py", ()),
         ("cli.py", ()),
+        ("commands/check.py", ()),
     ],
 )
 def test_it_changes_with_the_part_of_the_kit_that_changed(

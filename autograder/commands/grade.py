@@ -1,0 +1,91 @@
+"""`autograder grade` and `autograder report`: a class and its pages."""
+
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autograder.commands.command import (
+    AssignmentOption,
+    IsolationOption,
+    StageOption,
+    command,
+)
+
+if TYPE_CHECKING:
+    from autograder.assignment import Stage
+    from autograder.result import Result
+
+
+@command
+def grade(
+    folder: Annotated[Path, typer.Argument(help="One entry a student: a file, folder or zip.")],
+    out: Annotated[Path, typer.Option(help="The folder for gradebook, pages and grades.csv.")],
+    jobs: Annotated[int | None, typer.Option(min=1, help="How many at a time.")] = None,
+    isolation: IsolationOption = None,
+    stage: StageOption = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Grade everything anew.")] = False,
+    assignment: AssignmentOption = None,
+) -> None:
+    """Grade a class into a folder; run again, it does only what is left or has changed."""
+    from autograder.assignment import load_assignment
+    from autograder.executor import LocalExecutor, cores
+    from autograder.feedback.progress import RunProgress
+    from autograder.feedback.terminal import console
+    from autograder.grading import Job, entries_of, grade_class, ungraded
+    from autograder.grading_key import grading_key
+    from autograder.secret import load_secret
+
+    loaded = load_assignment(assignment)
+    entries = entries_of(folder, out)
+    job = Job(
+        assignment=loaded,
+        key=grading_key(loaded, load_secret(loaded)),
+        stages=tuple(loaded.stage(each).id for each in stage or ()),
+        fresh=fresh,
+        isolation=isolation,
+    )
+
+    def start() -> LocalExecutor:
+        from autograder.worker import Worker
+
+        width = min(jobs or cores(), len(entries))
+        return LocalExecutor(lambda: Worker(loaded.folder, isolation), width)
+
+    with _ended_politely(), RunProgress(console(stderr=True)) as progress:
+        results = grade_class(entries, out, job, start, progress)
+    _print_class(out, results, job.graded_stages)
+    fault = ungraded(results)
+    if fault is not None:
+        raise fault
+
+
+@command
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that grade wrote.")],
+) -> None:
+    """Write a class's pages and tables again, from its gradebook."""
+    from autograder.grading import report_class
+
+    results, stages = report_class(folder)
+    _print_class(folder, results, stages)
+
+
+@contextmanager
+def _ended_politely() -> Iterator[None]:
+    """A request to end is the same as Ctrl-C: what was finished is kept."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _print_class(folder: Path, results: "Sequence[Result]", stages: "Sequence[Stage]") -> None:
+    from autograder.feedback.terminal import class_view, console
+
+    console().print(class_view(results, stages))
+    print(f"\nwritten: {folder / 'class.html'}, {folder / 'grades.csv'}, {folder / 'students'}")
