@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from autograder.assignment import Criterion, Forbidden, Share
 from autograder.catalogue import Catalogue, Misconception
@@ -188,7 +189,7 @@ class Witness:
                 continue
             for entry in self.recorded:
                 for operator in entry.operators:
-                    if any(fnmatchcase(bare(operator), pattern) for pattern in rule.operators):
+                    if forbids(tuple(rule.operators), operator):
                         return Verdict(
                             "failed",
                             self._spoke(criterion, None),
@@ -243,6 +244,12 @@ UNSTEADY = "two calls with the same input gave different results, so nothing cou
 def standing_raises(standing: Standing, outcome: Outcome) -> bool:
     """Whether a special setting ended in an exception that is charged elsewhere already."""
     return outcome.status == "error" and standing.partial and "form" not in outcome.check.criteria
+
+
+@lru_cache(maxsize=1024)
+def forbids(patterns: tuple[str, ...], operator: str) -> bool:
+    """Whether an operator is one of those that do a step's work."""
+    return any(fnmatchcase(bare(operator), pattern) for pattern in patterns)
 
 
 def bare(operator: str) -> str:

@@ -43,18 +43,23 @@ def matches_any_length(
     observe: Observer, subject: Subject, sample: Sample, counts: Sequence[int], batch: int = 0
 ) -> None:
     """One module gives the reference's output for several numbers of tokens."""
-    for count in counts:
-        sizes = replace(subject.sizes, tokens=count, batch=batch)
-        matches(observe, subject, sample.tokens("length", sizes))
+    sizes = [replace(subject.sizes, tokens=count, batch=batch) for count in counts]
+    texts = [sample.tokens("length", each) for each in sizes]
+    calls = [subject.module.asked(tokens) for tokens in texts]
+    observe.each([subject.given(tokens) for tokens in texts], subject.module.ask_each(calls))
 
 
 def matches_any_layout(
     observe: Observer, subject: Subject, tokens: Tensor, layouts: Sequence[Layout]
 ) -> None:
     """Tokens that are a view of another tensor give the reference's output."""
-    for layout in layouts:
-        laid = tokens[:1].expand_as(tokens).contiguous() if layout == "expanded" else tokens
-        matches(observe, subject, laid, layout=layout)
+    alike = tokens[:1].expand_as(tokens).contiguous()
+    texts = [alike if layout == "expanded" else tokens for layout in layouts]
+    calls = [
+        subject.module.asked(laid, layouts={0: layout})
+        for laid, layout in zip(texts, layouts, strict=True)
+    ]
+    observe.each([subject.given(laid) for laid in texts], subject.module.ask_each(calls))
 
 
 def biases_matter(observe: Observer, subject: Subject, tokens: Tensor) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -157,6 +158,11 @@ class Observer:
         if not right:
             raise self._difference(seen, expected)
         return value
+
+    def each(self, givens: Sequence[Given], replies: Iterator[Reply]) -> None:
+        """The same for several calls that were made at once; ends at the first that differs."""
+        for given in givens:
+            self(given, partial(next, replies))
 
     def _record(
         self, observation: Observation, expected: Tensor, operators: Mapping[str, int]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ from autograder.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.subject import make, shapes_of, tensor_of
 from autograder.compare import same
-from autograder.sandbox.student import ModuleProxy, Student, StudentFault
+from autograder.sandbox.student import ModuleProxy, Reply, Student, StudentFault
 
 WRAPPER = "MultiHeadAttentionWrapper"
 
@@ -82,7 +83,7 @@ def heads_of(wrapper: ModuleProxy, count: int) -> list[ModuleProxy]:
         for path in inside:
             stem, _, number = path.rpartition(".")
             if number == "0" and stem and f"{stem}.{count - 1}" in inside:
-                return [wrapper.child(f"{stem}.{place}") for place in range(count)]
+                return wrapper.children([f"{stem}.{place}" for place in range(count)])
     raise CheckFailed("no list of heads", f"`heads`, a ModuleList of {count} CausalAttention")
 
 
@@ -129,6 +130,17 @@ def real_tensors(module: ModuleProxy) -> dict[str, Tensor]:
 def head_output(head: ModuleProxy, tokens: Tensor, sizes: Sizes) -> Tensor:
     """What one head gives, `(b, T, d_out)`."""
     return tensor_of(head(tokens), *tokens.shape[:-1], sizes.d_out)
+
+
+def heads_and_whole(
+    wrapper: ModuleProxy, heads: list[ModuleProxy], tokens: Tensor, sizes: Sizes
+) -> tuple[tuple[Tensor, ...], Callable[[], Reply]]:
+    """What each head gives, `(b, T, d_out)`, and the wrapper's reply to the same tokens."""
+    calls = [head.asked(tokens) for head in heads]
+    replies = wrapper.ask_each([*calls, wrapper.asked(tokens, operators=True)])
+    shape = (*tokens.shape[:-1], sizes.d_out)
+    parts = tuple(tensor_of(next(replies).value, *shape) for _ in heads)
+    return parts, partial(next, replies)
 
 
 def held_by(module: ModuleProxy) -> dict[str, Tensor]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -21,6 +20,7 @@ from autograder.checks.heads import (
     head_output,
     head_roles,
     head_weights,
+    heads_and_whole,
     heads_of,
     real_tensors,
     runs,
@@ -54,8 +54,8 @@ def test_heads_stand_side_by_side(
     """The output is the outputs of the wrapper's own heads, joined along the last dimension."""
     wrapper, heads = armed(headed, sample, sizes)
     tokens = sample.tokens("strong", sizes)
-    parts = tuple(head_output(head, tokens, sizes) for head in heads)
-    observe(Given(tokens=tokens, parts=parts), lambda: wrapper.ask(tokens, operators=True))
+    parts, whole = heads_and_whole(wrapper, heads, tokens, sizes)
+    observe(Given(tokens=tokens, parts=parts), whole)
 
 
 @setting("stacking", of=WRAPPER)
@@ -64,8 +64,8 @@ def test_any_number_of_tokens_works(headed: Student, sample: Sample, observe: Ob
     wrapper, heads = armed(headed, sample, OTHER)
     for count in (1, OTHER.context_length):
         tokens = sample.tokens("length", replace(OTHER, tokens=count, batch=1))
-        parts = tuple(head_output(head, tokens, OTHER) for head in heads)
-        observe(Given(tokens=tokens, parts=parts), partial(wrapper.ask, tokens))
+        parts, whole = heads_and_whole(wrapper, heads, tokens, OTHER)
+        observe(Given(tokens=tokens, parts=parts), whole)
 
 
 @dependence(of=WRAPPER)
@@ -103,6 +103,7 @@ def test_output_is_as_wide_as_all_heads_together(headed: Student, sample: Sample
 def test_every_head_has_weights_of_its_own(headed: Student, sample: Sample) -> None:
     """Heads that were given different weights keep them apart."""
     _, heads = armed(headed, sample, USUAL)
+    headed.fetch(heads)
     for number, head in enumerate(heads):
         roles = head_roles(head, USUAL)
         if roles is None:

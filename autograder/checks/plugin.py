@@ -7,11 +7,13 @@ teacher who calls pytest by hand gets the same object from `conftest.py`.
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from _pytest.fixtures import FixtureDef
 
 from autograder.assignment import Assignment, Stage
 from autograder.checks.evidence import Evidence, Observer, References, outcome_of
@@ -201,29 +203,49 @@ class Checks:
     def end_of(self, item: pytest.Item) -> BaseException | None:
         """Run one test; what it raised.
 
-        Where a test asks for nothing but what this class gives, it is called at once: pytest's own
-        setting up costs more than the check. Everything else goes pytest's way.
+        Where a test asks for nothing but what this class gives and plain functions of its module,
+        it is called at once: pytest's own setting up costs more than the check. Everything else
+        goes pytest's way.
         """
         assert isinstance(item, pytest.Function)
-        arguments: dict[str, object] = {}
-        params = item.callspec.params if hasattr(item, "callspec") else {}
+        given: dict[str, object] = dict(item.callspec.params) if hasattr(item, "callspec") else {}
         stage, check = self.place(item)
-        for name in item._fixtureinfo.argnames:
-            if name in params:
-                arguments[name] = params[name]
-            elif name == "student":
-                arguments[name] = self.now.student(check_id(stage, item))
-            elif name == "sample":
-                arguments[name] = self.sample
-            elif name == "observe":
-                arguments[name] = self._observer(check_id(stage, item), check)
-            else:
-                return end_by_pytest(item)
+        identifier = check_id(stage, item)
+        makers: dict[str, Callable[[], object]] = {
+            "student": lambda: self.now.student(identifier),
+            "sample": lambda: self.sample,
+            "observe": lambda: self._observer(identifier, check),
+            "substitute": lambda: lambda source: self.now.substitute(identifier, source),
+            "findings": lambda: self.now.findings,
+        }
+
+        def give(name: str) -> object:
+            if name not in given:
+                if name in makers:
+                    given[name] = makers[name]()
+                else:
+                    fixture = plain_fixture(item, name)
+                    assert fixture is not None  # looked at before
+                    given[name] = fixture.func(**{each: give(each) for each in fixture.argnames})
+            return given[name]
+
+        asked = item._fixtureinfo.argnames
+        if not all(self._is_plain(item, name, {*given, *makers}) for name in asked):
+            return end_by_pytest(item)
         try:
-            item.obj(**arguments)
+            item.obj(**{name: give(name) for name in asked})
         except Exception as error:
             return error
         return None
+
+    def _is_plain(self, item: pytest.Function, name: str, known: set[str]) -> bool:
+        """Whether a fixture is to be had without pytest."""
+        if name in known:
+            return True
+        fixture = plain_fixture(item, name)
+        return fixture is not None and all(
+            self._is_plain(item, each, known) for each in fixture.argnames
+        )
 
     def _observer(self, identifier: str, check: Check) -> Observer:
         catalogue = catalogue_of(self.assignment, check.name)
@@ -241,6 +263,14 @@ class Checks:
 
 #: Kinds of check that are asked only where a name's outputs are not the reference's.
 LAZY = ("property", "dependence")
+
+
+def plain_fixture(item: pytest.Function, name: str) -> FixtureDef[object] | None:
+    """A fixture that is a function of this test alone, with nothing to take down afterwards."""
+    (*_, fixture) = item._fixtureinfo.name2fixturedefs.get(name, (None,))
+    if fixture is None or fixture.scope != "function" or fixture.params is not None:
+        return None
+    return None if inspect.isgeneratorfunction(fixture.func) else fixture
 
 
 def end_by_pytest(item: pytest.Function) -> BaseException | None:

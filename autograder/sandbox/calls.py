@@ -132,6 +132,34 @@ class _Named(torch.overrides.TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
+class _Unfilled(torch.overrides.TorchFunctionMode):
+    """Leaves weights as they lie in memory: drawing millions of numbers takes its time."""
+
+    _DRAWS = frozenset(
+        f"{way}{distribution}_"
+        for way in ("", "kaiming_", "xavier_", "trunc_")
+        for distribution in ("uniform", "normal")
+    )
+
+    def __torch_function__(
+        self,
+        func: Any,
+        types: Any,
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        given = kwargs or {}
+        if getattr(func, "__name__", "") in self._DRAWS:
+            return args[0] if args else given.get("tensor")
+        return func(*args, **given)
+
+
+def unfilled(call: Callable[[], object]) -> object:
+    """Run a call that makes modules of which only the sizes matter."""
+    with _Unfilled():
+        return call()
+
+
 def counting(call: Callable[[], object], counts: dict[str, int]) -> object:
     """Run a call and count what it dispatches."""
     with _Named(counts), _Dispatched(counts):

@@ -38,6 +38,7 @@ _name_of: Any = type.__dict__["__name__"].__get__
 _dict_of = object.__getattribute__
 _int, _float, _str, _bool, _list, _tuple, _dict = int, float, str, bool, list, tuple, dict
 _exact_int, _exact_float, _exact_str = int.__pos__, float.__pos__, str.__str__
+_is_ascii = str.isascii
 _list_parts: Any = list.__iter__
 _tuple_parts: Any = tuple.__iter__
 _dict_items: Any = dict.items
@@ -62,7 +63,8 @@ class SourceLines(Protocol):
 
 def is_a(value: object, kind: type) -> bool:
     """Whether the value's true type derives from `kind`."""
-    return bool(_derives(kind, _type(value)))
+    found = _type(value)
+    return found is kind or bool(_derives(kind, found))
 
 
 def type_name(value: object) -> str:
@@ -72,6 +74,8 @@ def type_name(value: object) -> str:
 
 def _sound(text: str) -> str:
     """The text without lone surrogates, which cannot be sent."""
+    if _is_ascii(text):
+        return text
     return _encode(text, "utf-8", "replace").decode("utf-8")
 
 
@@ -106,9 +110,19 @@ def children(value: object) -> list[tuple[str, object]]:
     if is_a(value, _tuple):
         return [(_repr(i), item) for i, item in enumerate(_first(_tuple_parts(value), MAX_ITEMS))]
     if is_a(value, _dict):
-        pairs = list(_first(_dict_items(value), MAX_ITEMS))
-        return [(_exact_str(key), item) for key, item in pairs if is_a(key, _str)]
+        return _named(value)
     return list(members(value).items())[:MAX_ITEMS]
+
+
+def _named(value: object) -> list[tuple[str, object]]:
+    """The items of a dictionary whose keys are texts."""
+    found: list[tuple[str, object]] = []
+    for key, item in _first(_dict_items(value), MAX_ITEMS):
+        if _type(key) is _str:
+            found.append((key, item))
+        elif is_a(key, _str):
+            found.append((_exact_str(key), item))
+    return found
 
 
 class Describer:

@@ -26,6 +26,11 @@ _no_grad, _copy = torch.no_grad, torch._C.TensorBase.copy_
 _decode_request = msgspec.msgpack.Decoder(messages.Request).decode
 _encode_reply = msgspec.msgpack.Encoder().encode
 _BaseException = BaseException
+# What computes with the student's code, and so starts from its seed and from torch's defaults. The
+# rest only looks, or puts numbers where the judge wants them.
+_RUN_CODE = frozenset(
+    (messages.Load, messages.Make, messages.Call, messages.Convert, messages.Substitute)
+)
 _FIRST_OWN_HANDLE = 1 << 40  # below are those that the judge chooses
 
 _fit = signatures.fit
@@ -87,7 +92,9 @@ class Guest:
 
     def _outcome(self, operation: messages.Operation, seed: int) -> messages.Outcome:
         try:
-            clean.reset(seed, type(operation) is not messages.Call or operation.grad_enabled)
+            if type(operation) in _RUN_CODE:
+                grad_enabled = type(operation) is not messages.Call or operation.grad_enabled
+                clean.reset(seed, grad_enabled)
             return self._carry_out[type(operation)](operation)
         except _BaseException as error:  # SystemExit and its kin as well: the guest goes on
             clean.drop_modes()
@@ -166,7 +173,9 @@ class Guest:
             handed.append(argument)
         keywords = {name: self._argument(value) for name, value in call.keywords.items()}
         counts: dict[str, int] = {}
-        if call.operators_wanted:
+        if call.unfilled:
+            output = calls.unfilled(lambda: target(*handed, **keywords))
+        elif call.operators_wanted:
             output = calls.counting(lambda: target(*handed, **keywords), counts)
         else:
             output = target(*handed, **keywords)

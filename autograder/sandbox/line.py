@@ -204,16 +204,30 @@ class Line:
 
         `name` is whom it is done for: it pays for hanging.
         """
-        operations = tuple(self._pending if operation is None else [*self._pending, operation])
+        asked = () if operation is None else (operation,)
+        (last,), tensors = self.ask_each(name, asked or (self._pending.pop(),), kind)
+        if isinstance(last, messages.Raised):
+            raise faults.fault(name, last)
+        return last, tensors
+
+    def ask_each(
+        self, name: str, asked: tuple[messages.Operation, ...], kind: type[_Outcome]
+    ) -> tuple[list[_Outcome | messages.Raised], list[torch.Tensor]]:
+        """Send what is pending and several operations: their outcomes up to one that raised.
+
+        What is pending and raises stands for the first of them. The budget is that of as many
+        requests as operations that were asked.
+        """
+        operations = (*self._pending, *asked)
         cargo = self.cargo
         self._drop_pending()
-        is_call = isinstance(operation, messages.Call)
+        is_call = any(isinstance(operation, messages.Call) for operation in asked)
         if self._is_given_up(name, is_call):
-            told = f"{name} timed out before, so it was not run again"
-            raise faults.StudentTimeout(self._limits.call_seconds, told)
+            why = f"{name} timed out before, so it was not run again"
+            raise faults.StudentTimeout(self._limits.call_seconds, why)
         guest = self.ready()
         seeds = tuple(self._next_seed() for _ in operations)
-        budget = self._budget()
+        budget = self._budget(len(asked))
         charged = 0.0
         try:
             outcomes, tensors = guest.ask(
@@ -237,13 +251,15 @@ class Line:
             used = max(guest.used(), charged)
             self._check_left -= used
             self._calls_seconds += used
-        last = outcomes[-1]
-        if isinstance(last, messages.Raised):
-            raise faults.fault(name, last)
-        if not isinstance(last, kind):
-            raise self.broken(Broken("an answer of another kind"))
+        raised = isinstance(outcomes[-1], messages.Raised)
+        before = min(len(operations) - len(asked), len(outcomes) - raised)
+        told: list[_Outcome | messages.Raised] = []
+        for outcome in outcomes[before:]:
+            if not isinstance(outcome, (kind, messages.Raised)):
+                raise self.broken(Broken("an answer of another kind"))
+            told.append(outcome)
         self._take_in(tensors)
-        return last, tensors
+        return told, tensors
 
     def _take_in(self, tensors: list[torch.Tensor]) -> None:
         """Bound what the judge has to read and keep: its time is not the guest's."""
@@ -272,10 +288,10 @@ class Line:
         self._requests += 1
         return (self._seed + self._requests * _STRIDE) & _MOST_SEED
 
-    def _budget(self) -> float:
+    def _budget(self, requests: int) -> float:
         limits = self._limits
         left = limits.submission_seconds - self._calls_seconds
-        budget = min(limits.call_seconds, self._check_left, left)
+        budget = min(limits.call_seconds * requests, self._check_left, left)
         if budget <= 0:
             what = "the check" if self._check_left <= left else "the submission"
             raise faults.StudentTimeout(0.0, f"{what} has used up its time")

@@ -50,7 +50,7 @@ class Make(Message, frozen=True, tag=1):
 
 
 class Call(Message, frozen=True, tag=2):
-    """Call a function by name, or a module by handle."""
+    """Call a function by name, or a module by handle; `unfilled`: without drawing weights."""
 
     target: str | int
     arguments: tuple[Value, ...]
@@ -60,6 +60,7 @@ class Call(Message, frozen=True, tag=2):
     arguments_wanted: bool = False
     operators_wanted: bool = False
     grad_enabled: bool = False
+    unfilled: bool = False
 
 
 class Fetch(Message, frozen=True, tag=3):

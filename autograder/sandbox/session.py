@@ -6,7 +6,7 @@ guest; one that is used later is the kit's own fault and says so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -16,7 +16,7 @@ from autograder.errors import KitFault
 from . import faults, messages, values, wire
 from .frames import Broken
 from .line import Found, Line, LoadReport, seed_of
-from .student import ModuleProxy, Parameter, Proxy, Reply, Student
+from .student import Asked, ModuleProxy, Parameter, Proxy, Reply, Student
 from .text import clean_line
 
 if TYPE_CHECKING:
@@ -133,47 +133,52 @@ class Session:
         self._line.hear(answer.printed)
         return self._module(name, answer, handle)
 
-    def call(
-        self,
-        check: int,
-        name: str,
-        target: str | ModuleProxy,
-        args: Sequence[Any],
-        keywords: Mapping[str, Any],
-        layouts: Mapping[int, wire.Layout],
-        cotangent: torch.Tensor | None,
-        arguments: bool,
-        operators: bool,
-        grad: bool,
-    ) -> Reply:
-        """Call a function or a module; see `Proxy.ask`."""
-        self._must_be_now(check)
+    def call(self, call: Asked) -> Reply:
+        """Call a function or a module."""
+        return next(self.call_each((call,)))
+
+    def call_each(self, calls: Sequence[Asked]) -> Iterator[Reply]:
+        """Several calls in one frame; what one of them raises comes in its place, and ends it."""
+        self._line.ready()
+        operations = tuple([self._operation(call) for call in calls])
+        name = calls[0].name
+        outcomes, tensors = self._line.ask_each(name, operations, messages.Answer)
+        for call in calls:
+            for value in (call.target, *call.arguments):
+                if isinstance(value, ModuleProxy):
+                    value.forget_tensors()
+        for call, answer in zip(calls, outcomes, strict=False):
+            if isinstance(answer, messages.Raised):
+                raise faults.fault(name, answer)
+            self._line.hear(answer.printed)
+            yield self._reply(call, answer, tensors)
+
+    def _operation(self, call: Asked) -> messages.Call:
+        self._must_be_now(call.check)
+        target = call.target
         if isinstance(target, ModuleProxy):
             self._must_be_here(target)
-        self._line.ready()
-        if layouts:
-            _check_layouts(layouts, args)
-        operation = messages.Call(
+        if call.layouts:
+            _check_layouts(call.layouts, call.arguments)
+        cotangent = call.cotangent
+        return messages.Call(
             target if isinstance(target, str) else target.handle,
-            tuple([self._outgoing(value) for value in args]),
-            {key: self._outgoing(value) for key, value in keywords.items()},
-            dict(layouts),
+            tuple([self._outgoing(value) for value in call.arguments]),
+            {key: self._outgoing(value) for key, value in call.keywords.items()},
+            dict(call.layouts),
             None if cotangent is None else values.outgoing_tensor(cotangent, self._line.cargo),
-            arguments,
-            operators,
-            grad or cotangent is not None,
+            call.arguments_wanted,
+            call.operators_wanted,
+            call.grad or cotangent is not None,
+            call.unfilled,
         )
-        answer, tensors = self._line.ask(name, operation, messages.Answer)
-        self._line.hear(answer.printed)
-        for proxy in (target, *args):
-            if isinstance(proxy, ModuleProxy):
-                proxy.forget_tensors()
-        handed = sum(isinstance(value, torch.Tensor) for value in args) if arguments else 0
-        return self._reply(name, answer, tensors, handed)
 
     def _reply(
-        self, name: str, answer: messages.Answer, tensors: Sequence[torch.Tensor], handed: int
+        self, call: Asked, answer: messages.Answer, tensors: Sequence[torch.Tensor]
     ) -> Reply:
+        name = call.name
+        handed = sum(isinstance(value, torch.Tensor) for value in call.arguments)
+
         def slope(value: wire.TensorValue | None) -> torch.Tensor | None:
             if value is None:
                 return None
@@ -185,7 +190,7 @@ class Session:
         try:
             gradients = answer.gradients
             after = answer.arguments or ()
-            if len(after) != handed:
+            if len(after) != handed * call.arguments_wanted:
                 raise Broken("other arguments than were handed over")
             return Reply(
                 self._incoming(name, answer.value, tensors),
@@ -213,12 +218,19 @@ class Session:
         self._must_be_here(proxy)
         return self._line.ask(proxy.name, operation, kind)[0]
 
-    def fetch(self, proxy: ModuleProxy) -> dict[str, Any]:
-        """All parameters and buffers of a module, in one frame."""
-        self._must_be_here(proxy)
-        operation = messages.Fetch(proxy.handle)
-        found, tensors = self._line.ask(proxy.name, operation, messages.Tensors)
-        return self._all_incoming(proxy.name, found.values, tensors)
+    def fetch(self, proxies: Sequence[ModuleProxy]) -> list[dict[str, Any]]:
+        """All parameters and buffers of each of some modules, in one frame."""
+        for proxy in proxies:
+            self._must_be_here(proxy)
+        name = proxies[0].name
+        operations = tuple([messages.Fetch(proxy.handle) for proxy in proxies])
+        answers, tensors = self._line.ask_each(name, operations, messages.Tensors)
+        found = []
+        for answer in answers:
+            if isinstance(answer, messages.Raised):
+                raise faults.fault(name, answer)
+            found.append(self._all_incoming(name, answer.values, tensors))
+        return found
 
     def assign(self, proxy: ModuleProxy, tensors: Mapping[str, torch.Tensor]) -> None:
         """Set tensors by path, with the next request."""
@@ -233,14 +245,20 @@ class Session:
         taken = {path: values.outgoing_tensor(tensor, cargo) for path, tensor in tensors.items()}
         self.defer(proxy, messages.Assign(proxy.handle, taken))
 
-    def child(self, proxy: ModuleProxy, path: str) -> ModuleProxy:
-        """A proxy of a submodule."""
+    def children(self, proxy: ModuleProxy, paths: Sequence[str]) -> list[ModuleProxy]:
+        """Proxies of submodules, told in one frame."""
         self._must_be_here(proxy)
-        handle = self._new_handle()
-        operation = messages.Child(proxy.handle, path, handle)
-        answer, _ = self._line.ask(proxy.name, operation, messages.Answer)
-        found = self._module(proxy.name, answer, handle)
-        found.training = proxy.training
+        operations = tuple(
+            [messages.Child(proxy.handle, path, self._new_handle()) for path in paths]
+        )
+        answers, _ = self._line.ask_each(proxy.name, operations, messages.Answer)
+        found = []
+        for operation, answer in zip(operations, answers, strict=False):
+            if isinstance(answer, messages.Raised):
+                raise faults.fault(proxy.name, answer)
+            child = self._module(proxy.name, answer, operation.child)
+            child.training = proxy.training
+            found.append(child)
         return found
 
     def attributes(self, proxy: ModuleProxy) -> dict[str, Any]:

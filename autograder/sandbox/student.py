@@ -7,13 +7,13 @@ an `Opaque` that equals nothing but itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from . import messages, wire
+from .asking import Asked, Reply
 from .faults import (
     Frame,
     NameMissing,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .session import Session
 
 __all__ = [
+    "Asked",
     "Frame",
     "ModuleProxy",
     "NameMissing",
@@ -47,17 +48,6 @@ __all__ = [
     "StudentTimeout",
     "WireBroken",
 ]
-
-
-@dataclass(frozen=True)
-class Reply:
-    """All that a call showed. What was not asked for is empty."""
-
-    value: Any
-    arguments: list[Any] = field(default_factory=list)  # the tensor arguments, after the call
-    gradients: dict[str, torch.Tensor | None] | None = None  # None: no output of that shape
-    operators: dict[str, int] = field(default_factory=dict)
-    printed: bool = False
 
 
 class Parameter:
@@ -105,20 +95,24 @@ class Proxy:
         arguments: bool = False,
         operators: bool = False,
         grad: bool = False,
+        unfilled: bool = False,
         **keywords: Any,
     ) -> Reply:
         """The full form of a call; gradients are enabled only with `cotangent` or `grad`."""
         return self._session.call(
-            self._check,
-            self.name,
-            self.name,
-            args,
-            keywords,
-            layouts or {},
-            cotangent,
-            arguments,
-            operators,
-            grad,
+            Asked(
+                self._check,
+                self.name,
+                self.name,
+                args,
+                keywords,
+                layouts or {},
+                cotangent,
+                arguments,
+                operators,
+                grad,
+                unfilled,
+            )
         )
 
 
@@ -173,21 +167,47 @@ class ModuleProxy:
         arguments: bool = False,
         operators: bool = False,
         grad: bool = False,
-        **keywords: Any,
     ) -> Reply:
         """The full form of a call."""
-        return self._session.call(
+        asked = self.asked(
+            *args,
+            layouts=layouts,
+            cotangent=cotangent,
+            arguments=arguments,
+            operators=operators,
+            grad=grad,
+        )
+        return self._session.call(asked)
+
+    def asked(
+        self,
+        *args: Any,
+        layouts: Mapping[int, Layout] | None = None,
+        cotangent: torch.Tensor | None = None,
+        arguments: bool = False,
+        operators: bool = False,
+        grad: bool = False,
+    ) -> Asked:
+        """A call to be made together with others, in the mode that the module is in now."""
+        return Asked(
             self._check,
             self.name,
             self,
             args,
-            keywords,
+            {},
             layouts or {},
             cotangent,
             arguments,
             operators,
             grad or self.training,
         )
+
+    def ask_each(self, calls: Sequence[Asked]) -> Iterator[Reply]:
+        """Several calls (`asked`), of its own or its submodules, in one frame and in order.
+
+        What one of them raises is raised in its place; those after it are not made.
+        """
+        return self._session.call_each(calls)
 
     def eval(self) -> ModuleProxy:
         """Evaluation mode, for it and what it knows to be inside."""
@@ -224,8 +244,12 @@ class ModuleProxy:
     def tensors(self) -> dict[str, Any]:
         """All parameters and buffers by path, fetched in one frame and kept."""
         if self._tensors is None:
-            self._tensors = self._session.fetch(self)
+            (self._tensors,) = self._session.fetch((self,))
         return self._tensors
+
+    def know(self, tensors: dict[str, Any]) -> None:
+        """Keep tensors that were fetched together with others'."""
+        self._tensors = tensors
 
     def set(self, values: Mapping[str, torch.Tensor]) -> ModuleProxy:
         """Copy tensors into parameters, buffers or attributes in place, each by its path.
@@ -260,7 +284,11 @@ class ModuleProxy:
 
     def child(self, path: str) -> ModuleProxy:
         """A submodule, registered or not, by its path."""
-        return self._session.child(self, path)
+        return self.children((path,))[0]
+
+    def children(self, paths: Sequence[str]) -> list[ModuleProxy]:
+        """Submodules, registered or not, by their paths; in one frame."""
+        return self._session.children(self, paths)
 
     @property
     def attributes(self) -> dict[str, Any]:
@@ -292,3 +320,8 @@ class Student:
     def call(self, name: str, *args: Any, **options: Any) -> Reply:
         """The full form of a call of a function."""
         return self.proxy(name).ask(*args, **options)
+
+    def fetch(self, modules: Sequence[ModuleProxy]) -> None:
+        """Get the numbers of all parameters and buffers of several modules in one frame."""
+        for module, tensors in zip(modules, self._session.fetch(modules), strict=True):
+            module.know(tensors)

@@ -64,6 +64,7 @@ def _warm_up() -> None:
         weights = torch.nn.functional.dropout(torch.softmax(scores / 2.0, dim=-1), 0.5)
         return weights @ tokens
 
+    calls.unfilled(lambda: torch.nn.Linear(4, 4))
     output = calls.counting(forward, {})
     calls.gradients(output, torch.ones(2, 3, 4), modules.parameters(attention))
     loss: Any = forward().sum()

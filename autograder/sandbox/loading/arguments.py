@@ -98,8 +98,8 @@ def fit(target: Callable[..., Any], wanted: dict[str, object]) -> Match:
 
     What has no place is left out; where the callable needs more than it gets, calling it raises.
     """
-    signature = read(target)
-    if signature is None:
+    signature = _read_before(target)
+    if signature is None or _takes_exactly(signature, wanted):
         return Match([], dict(wanted), (), ())
     levels = list(_levels(signature))
     left = dict(wanted)
@@ -129,6 +129,25 @@ def fit(target: Callable[..., Any], wanted: dict[str, object]) -> Match:
     dropped = tuple(key for key, value in left.items() if _matters(key, value))
     notes.extend(f"takes no {key}" for key in dropped)
     return Match(arguments, places, tuple(notes), dropped)
+
+
+_read: dict[int, tuple[object, "Signature | None"]] = {}  # what was read is kept, so ids stay true
+
+
+def _read_before(target: Any) -> "Signature | None":
+    """The signature, read once for each callable."""
+    known = _read.get(id(target))
+    if known is None:
+        known = _read[id(target)] = target, read(target)
+    return known[1]
+
+
+def _takes_exactly(signature: Signature, wanted: Mapping[str, object]) -> bool:
+    """Whether the contract's arguments, by their own names, are just what it takes."""
+    parameters = signature.parameters
+    return len(parameters) == len(wanted) and all(
+        each.name in wanted and not each.positional_only for each in parameters
+    )
 
 
 def read(target: Any) -> Signature | None:

@@ -1,0 +1,47 @@
+"""A call as a check asks for it, and all that it showed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from .wire import Layout
+
+if TYPE_CHECKING:
+    from .student import ModuleProxy
+
+
+@dataclass(frozen=True)
+class Reply:
+    """All that a call showed. What was not asked for is empty."""
+
+    value: Any
+    arguments: list[Any] = field(default_factory=list)  # the tensor arguments, after the call
+    gradients: dict[str, torch.Tensor | None] | None = None  # None: no output of that shape
+    operators: dict[str, int] = field(default_factory=dict)
+    printed: bool = False
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One call of a function or a module, and what is wanted of it besides its value.
+
+    arguments_wanted: the tensor arguments as they are afterwards. operators_wanted: what it
+    dispatched. cotangent: gradients of everything, weighted with it. unfilled: random numbers are
+    not drawn, so that what it makes has sizes and no numbers.
+    """
+
+    check: int
+    name: str
+    target: str | ModuleProxy
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+    layouts: Mapping[int, Layout] = field(default_factory=dict)
+    cotangent: torch.Tensor | None = None
+    arguments_wanted: bool = False
+    operators_wanted: bool = False
+    grad: bool = False
+    unfilled: bool = False
