@@ -17,6 +17,8 @@ from autograder.assignment import FILE_NAME, PACKAGE, Assignment
 # What students and teachers read is made from results and changes none.
 WITHOUT_EFFECT = (
     "cli.py",
+    "cluster.py",
+    "cluster_worker.py",
     "commands",
     "doctor.py",
     "exports",

@@ -1,6 +1,7 @@
 """`autograder grade` and `autograder report`: a class and its pages."""
 
 import signal
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +15,12 @@ from autograder.commands.command import (
     StageOption,
     command,
 )
+from autograder.errors import SurroundingsLack
 
 if TYPE_CHECKING:
     from autograder.assignment import Stage
+    from autograder.cluster import ClusterExecutor
+    from autograder.grading import Job
     from autograder.result import Result
 
 
@@ -25,6 +29,9 @@ def grade(
     folder: Annotated[Path, typer.Argument(help="One entry a student: a file, folder or zip.")],
     out: Annotated[Path, typer.Option(help="The folder for gradebook, pages and grades.csv.")],
     jobs: Annotated[int | None, typer.Option(min=1, help="How many at a time.")] = None,
+    scheduler: Annotated[
+        str | None, typer.Option(help="Grade on this dask cluster: tcp://HOST:PORT.")
+    ] = None,
     isolation: IsolationOption = None,
     stage: StageOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Grade everything anew.")] = False,
@@ -32,7 +39,7 @@ def grade(
 ) -> None:
     """Grade a class into a folder; run again, it does only what is left or has changed."""
     from autograder.assignment import load_assignment
-    from autograder.executor import LocalExecutor, cores
+    from autograder.executor import Executor, LocalExecutor, cores
     from autograder.feedback.progress import RunProgress
     from autograder.feedback.terminal import console
     from autograder.grading import Job, entries_of, grade_class, ungraded
@@ -49,7 +56,9 @@ def grade(
         isolation=isolation,
     )
 
-    def start() -> LocalExecutor:
+    def start() -> Executor:
+        if scheduler is not None:
+            return _cluster(scheduler, job)
         from autograder.worker import Worker
 
         width = min(jobs or cores(), len(entries))
@@ -82,6 +91,21 @@ def _ended_politely() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _cluster(address: str, job: "Job") -> "ClusterExecutor":
+    try:
+        from autograder.cluster import ClusterExecutor
+        from autograder.cluster_worker import Facts, processor
+    except ModuleNotFoundError as error:
+        raise SurroundingsLack(
+            "a cluster needs an extra: pip install 'attention-autograder[cluster]'"
+        ) from error
+    mine = Facts(job.key, processor())
+    cluster = ClusterExecutor(address, mine, job.assignment.folder, job.isolation)
+    for note in cluster.notes:
+        print(f"autograder: {note}", file=sys.stderr)
+    return cluster
 
 
 def _print_class(folder: Path, results: "Sequence[Result]", stages: "Sequence[Stage]") -> None:
