@@ -22,4 +22,6 @@ def clean(text: str) -> str:
 
 def clean_line(text: str) -> str:
     """The same on one line."""
+    if text.isascii() and text.isprintable():
+        return text
     return " ".join(clean(text).split("\n"))
