@@ -7,7 +7,7 @@ seeds, described exceptions), and no others: code that hangs or crashes takes ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import torch
@@ -17,10 +17,11 @@ from autograder.sandbox import calls, clean, describe, faults, loading, messages
 from autograder.sandbox.line import Found, LoadReport, seed_of
 from autograder.sandbox.room import File, NameSpec, Sandbox
 from autograder.sandbox.session import Session
-from autograder.sandbox.student import ModuleProxy, Parameter, Proxy, Reply, Student
+from autograder.sandbox.student import Asked, ModuleProxy, Parameter, Proxy, Reply, Student
 from autograder.sandbox.values import Opaque
 
 _STRIDE, _MOST_SEED = 0x9E37_79B9_7F4A_7C15, (1 << 62) - 1
+_Tensor = torch.Tensor
 _Outcome = TypeVar("_Outcome")
 
 
@@ -158,35 +159,33 @@ class DirectSession:
             raise self._fault(name, error) from None
         return self._proxy(name, made, tuple(match.notes), tuple(match.dropped))
 
-    def call(
-        self,
-        check: int,
-        name: str,
-        target: str | ModuleProxy,
-        args: Sequence[Any],
-        keywords: Mapping[str, Any],
-        layouts: Mapping[int, wire.Layout],
-        cotangent: torch.Tensor | None,
-        arguments: bool,
-        operators: bool,
-        grad: bool,
-    ) -> Reply:
+    def call(self, asked: Asked) -> Reply:
+        return next(self.call_each((asked,)))
+
+    def call_each(self, calls_: Sequence[Asked]) -> Iterator[Reply]:
+        for asked in calls_:
+            yield self._call(asked)
+
+    def _call(self, asked: Asked) -> Reply:
+        target, cotangent = asked.target, asked.cotangent
         called: Any
         called = self._objects[target] if isinstance(target, str) else self._handles[target.handle]
-        self._begin(grad or cotangent is not None)
+        self._begin(asked.grad or cotangent is not None)
         sources: dict[str, torch.Tensor] = {}
         counts: dict[str, int] = {}
         slopes = None
         try:
-            handed = [self._sent(value) for value in args]
+            handed = [self._sent(value) for value in asked.arguments]
             for place, value in enumerate(handed):
                 if isinstance(value, torch.Tensor):
                     if cotangent is not None and calls.differentiable(value):
                         sources[f"argument:{place}"], value = calls.tracked(value)
-                    handed[place] = calls.lay_out(value, layouts.get(place, "contiguous"))
-            named = {key: self._sent(value) for key, value in keywords.items()}
-            if operators:
-                output: Any = calls.counting(lambda: called(*handed, **named), counts)
+                    handed[place] = calls.lay_out(value, asked.layouts.get(place, "contiguous"))
+            named = {key: self._sent(value) for key, value in asked.keywords.items()}
+            if asked.unfilled:
+                output: Any = calls.unfilled(lambda: called(*handed, **named))
+            elif asked.operators_wanted:
+                output = calls.counting(lambda: called(*handed, **named), counts)
             else:
                 output = called(*handed, **named)
             clean.drop_modes()
@@ -195,15 +194,14 @@ class DirectSession:
                     sources.update(modules.parameters(called))
                 slopes = calls.gradients(output, cotangent, sources)
         except BaseException as error:
-            raise self._fault(name, error) from None
-        for proxy in (target, *args):
+            raise self._fault(asked.name, error) from None
+        for proxy in (target, *asked.arguments):
             if isinstance(proxy, ModuleProxy):
                 proxy.forget_tensors()
+        after = [self._received(asked.name, each) for each in handed if isinstance(each, _Tensor)]
         return Reply(
-            self._received(name, output),
-            [self._received(name, each) for each in handed if isinstance(each, torch.Tensor)]
-            if arguments
-            else [],
+            self._received(asked.name, output),
+            after if asked.arguments_wanted else [],
             slopes,
             counts,
             bool(self._output.take()),
@@ -243,11 +241,14 @@ class DirectSession:
         assert isinstance(outcome, kind)
         return outcome
 
-    def fetch(self, proxy: ModuleProxy) -> dict[str, Any]:
+    def fetch(self, proxies: Sequence[ModuleProxy]) -> list[dict[str, Any]]:
         self._begin(True)
-        module = self._handles[proxy.handle]
-        held = {**modules.parameters(module), **modules.buffers(module)}
-        return {path: self._received(proxy.name, tensor) for path, tensor in held.items()}
+        found = []
+        for proxy in proxies:
+            module = self._handles[proxy.handle]
+            held = {**modules.parameters(module), **modules.buffers(module)}
+            found.append({path: self._received(proxy.name, each) for path, each in held.items()})
+        return found
 
     def assign(self, proxy: ModuleProxy, tensors: Mapping[str, torch.Tensor]) -> None:
         known = proxy.parameters | proxy.buffers
@@ -266,15 +267,18 @@ class DirectSession:
         except BaseException as error:
             self._deferred = error
 
-    def child(self, proxy: ModuleProxy, path: str) -> ModuleProxy:
+    def children(self, proxy: ModuleProxy, paths: Sequence[str]) -> list[ModuleProxy]:
         self._begin(True)
-        try:
-            part: Any = modules.locate(self._handles[proxy.handle], path)
-        except KeyError as error:
-            raise self._fault(proxy.name, error) from None
-        found = self._proxy(proxy.name, part)
-        found.training = proxy.training
-        return found
+        children = []
+        for path in paths:
+            try:
+                part: Any = modules.locate(self._handles[proxy.handle], path)
+            except KeyError as error:
+                raise self._fault(proxy.name, error) from None
+            found = self._proxy(proxy.name, part)
+            found.training = proxy.training
+            children.append(found)
+        return children
 
     def attributes(self, proxy: ModuleProxy) -> dict[str, Any]:
         self._begin(True)
