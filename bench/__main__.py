@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from autograder.executor import cores
-from bench import ours, peers
+from bench import ours, peers, scale
 from bench.classroom import ROOT, Member, members, write_class
 from bench.table import (
     STARTED,
@@ -25,14 +25,20 @@ from bench.table import (
     write,
 )
 
-PARTS = ("ours", "nbgrader", "otter", "floor", "cpu", "check", "memory", "wall")
+PARTS = ("ours", "nbgrader", "otter", "floor", "cpu", "check", "memory", "wall", "sizes")
 RESULT = ROOT / "results" / "bench.json"
 ENVIRONMENT = ROOT / ".venv-bench"
-LEAST_TIMES = 30.0  # as fast as `nbgrader autograde`
+# As fast as `nbgrader autograde`, as `otter run` on all cores and one after another.
+LEAST_TIMES, LEAST_TIMES_OTTER, LEAST_TIMES_OTTER_IN_TURN = 30.0, 45.0, 90.0
 
 
 def measure(
-    parts: Sequence[str], students: tuple[Member, ...], environment: Path, scratch: Path, tell: Tell
+    parts: Sequence[str],
+    students: tuple[Member, ...],
+    sizes: Sequence[int],
+    environment: Path,
+    scratch: Path,
+    tell: Tell,
 ) -> tuple[tuple[Row, ...], tuple[str, ...]]:
     """All rows of the parts asked for, and the parts that failed."""
     folder = scratch / "class"
@@ -55,6 +61,7 @@ def measure(
         "check": lambda: ours.check(tell),
         "memory": lambda: ours.memory(folder, tell),
         "wall": lambda: ours.wall(folder, tell),
+        "sizes": lambda: scale.sizes(scratch, sizes, tell),
     }
     rows: list[Row] = []
     failed: list[str] = []
@@ -91,8 +98,11 @@ def with_ratios(rows: Sequence[Row]) -> tuple[Row, ...]:
         if row.what == WHOLE:
             found.append(compared(row, whole, "ours"))
             if row.part == "otter":
-                found.append(compared(row, started, "ours after start"))
+                goal = Goal("at least", LEAST_TIMES_OTTER_IN_TURN, "ratio")
+                found.append(compared(row, started, "ours after start", goal))
         else:
+            if row.part == "otter":
+                goal = Goal("at least", LEAST_TIMES_OTTER, "ratio")
             found.append(compared(row, started, "ours after start", goal))
     return tuple(found)
 
@@ -106,10 +116,16 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
         help=f"parts with commas between; all are: {','.join(PARTS)}",
     )
     parser.add_argument("--class-size", type=int, default=20, help="students, 3 or more")
+    parser.add_argument(
+        "--sizes",
+        default=",".join(map(str, scale.SIZES)),
+        help="sizes of the classes of the part `sizes`, with commas between",
+    )
     parser.add_argument("--environment", type=Path, default=ENVIRONMENT, help="of the peers")
     parser.add_argument("--result", type=Path, default=RESULT, help="where the JSON goes")
     options = parser.parse_args(arguments)
     options.only = options.only.split(",")
+    options.sizes = [int(size) for size in options.sizes.split(",")]
     for part in options.only:
         if part not in PARTS:
             parser.error(f"no part is called {part!r}; there are {', '.join(PARTS)}")
@@ -130,6 +146,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows, failed = measure(
             options.only,
             members(options.class_size),
+            options.sizes,
             options.environment,
             Path(scratch),
             tell,

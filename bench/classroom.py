@@ -41,6 +41,15 @@ WRONG = (
 )
 
 
+#: The last definition of a name counts, and this one never ends.
+HANGS = """
+
+def causal_mask(num_tokens):
+    while True:
+        num_tokens += 1
+"""
+
+
 @dataclass(frozen=True)
 class Member:
     """One student: a name, and the source of each module handed in, by its file name."""
@@ -58,13 +67,21 @@ class Member:
         return as_cell(source), *(f"# {stage}: see above\n" for stage in STAGES[1:])
 
 
-def members(size: int) -> tuple[Member, ...]:
-    """A class of that size, right and wrong in turn; a large one has everybody several times."""
+def members(size: int, hanging: int = 0) -> tuple[Member, ...]:
+    """A class of that size, right and wrong in turn; a large one has everybody several times.
+
+    Of each `hanging` members one hands in attention that never ends, where that is not 0.
+    """
     kinds = [kind for pair in zip(RIGHT, WRONG, strict=True) for kind in pair]
     found = []
     for number in range(size):
         kind, turn = kinds[number % len(kinds)], number // len(kinds)
         name = kind.removesuffix(".py").replace("/", "-").replace("_", "-")
+        if hanging and number % hanging == hanging - 1:
+            modules = _modules(RIGHT[0])
+            modules["causal.py"] += HANGS
+            found.append(Member(f"hanging-{number + 1}", False, modules))
+            continue
         found.append(Member(f"{name}-{turn + 1}", kind in RIGHT, _modules(kind)))
     return tuple(found)
 

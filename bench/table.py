@@ -15,6 +15,7 @@ Tell = Callable[[str], None]  # says what has been done so far
 
 # What several graders are compared by.
 WHOLE = "whole command, wall a submission"
+ALL_CORES = "several at a time on all cores, wall a submission"
 STARTED = "after start, wall a submission"
 
 

@@ -39,6 +39,10 @@ class TestTheClass:
     def test_has_as_many_students_as_asked_for_under_names_of_their_own(self) -> None:
         assert len({student.name for student in members(45)}) == 45
 
+    def test_has_a_few_that_never_end_where_that_is_wanted(self) -> None:
+        names = [student.name for student in members(60, hanging=25)]
+        assert [name for name in names if "hanging" in name] == ["hanging-25", "hanging-50"]
+
     def test_is_what_the_kit_reads(self, tmp_path: Path) -> None:
         write_class(members(20), tmp_path / "class")
         limits = load_assignment(ROOT).limits

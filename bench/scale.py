@@ -1,0 +1,66 @@
+"""What a class costs by its size: time and memory of `autograder grade`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.classroom import ROOT, members, write_class
+from bench.processes import MemoryWatch
+from bench.table import Goal, Row, Tell
+
+PROGRAM = Path(sys.executable).with_name("autograder")
+SIZES = (10, 100, 1000)  # 5000 as well where somebody has the time: --sizes
+#: Of so many submissions one never ends.
+HANGING = 250
+#: A thousand in so many seconds, on two cores.
+THOUSAND, SECONDS = 1000, 100.0
+_PAUSE = 0.25  # between two looks at the memory, each of which takes a while itself
+
+
+def sizes(scratch: Path, counts: Sequence[int], tell: Tell) -> list[Row]:
+    """One class after another by the whole command: right, wrong, and a few that hang."""
+    rows: list[Row] = []
+    for count in counts:
+        folder, out = scratch / f"class-of-{count}", scratch / f"class-of-{count}-out"
+        write_class(members(count, HANGING), folder)
+        seconds, watch = _graded(folder, out)
+        graded = len(list(out.glob("students/*/result.json")))
+        if graded != count:
+            raise RuntimeError(f"{graded} of {count} were graded")
+        goal = Goal("at most", SECONDS / THOUSAND, "value") if count == THOUSAND else None
+        rows.append(
+            Row("sizes", f"class of {count}, wall a submission", seconds / count, "ms", goal=goal)
+        )
+        rows.append(
+            Row("sizes", f"class of {count}, PSS of everything at its most", watch.most, "MB")
+        )
+        tell(
+            f"a class of {count}: {seconds:.1f} s,"
+            f" {watch.most:.0f} MB in {watch.processes} processes"
+        )
+    return rows
+
+
+def _graded(folder: Path, out: Path) -> tuple[float, MemoryWatch]:
+    """Grade a class; the seconds, and what was seen of the memory of all its processes."""
+    begun = time.perf_counter()
+    with (
+        subprocess.Popen(
+            [PROGRAM, "grade", folder, "--out", out],
+            cwd=ROOT,
+            env=dict(os.environ),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as command,
+        MemoryWatch(command.pid, _PAUSE) as watch,
+    ):
+        code = command.wait()
+    if code:
+        raise RuntimeError(f"autograder grade of {folder.name}: exit status {code}")
+    return time.perf_counter() - begun, watch
