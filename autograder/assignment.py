@@ -89,11 +89,14 @@ class Limits(_Table, frozen=True):
     submission_seconds: Seconds = 30.0
     wall_factor: Count = 10  # wall time is the fallback, at this many times the CPU seconds
     memory_mb: Count = 512  # on top of what the zygote maps
-    threads: Count = 8
+    threads: Count = 8  # besides the first
     open_files: Count = 64
     file_mb: Count = 16  # the largest file that a guest may write
-    output_chars: Count = 2000  # of what it prints, kept for the teacher
-    fresh_guests: Count = 5  # how often a submission is begun anew after a crash
+    output_chars: Count = 500  # of what it prints, kept for the teacher
+    # How often a submission is begun anew because its process ended or talked nonsense. One that
+    # hangs costs none of these: each name pays two deadlines at most, and all of them together,
+    # with the loading anew, twice submission_seconds.
+    fresh_guests: Count = 5
     # Bounds of reading a submission, met before any of it is looked at.
     max_files: Count = 2000
     max_file_mb: Count = 20

@@ -91,7 +91,7 @@ class Judge:
             time.process_time() - cpu + trial.session.cpu_seconds,
             time.perf_counter() - wall,
             self.sandbox.level,
-            msgspec.json.encode(details),
+            msgspec.json.encode(details | {"output": trial.session.output}),
         )
 
 

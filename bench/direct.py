@@ -57,6 +57,7 @@ class DirectSession:
     """One submission, loaded here; speaks as `Session` does."""
 
     cpu_seconds = 0.0  # the judge's own time is all there is
+    output = ""
 
     def __init__(
         self,

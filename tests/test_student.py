@@ -7,6 +7,7 @@ import torch
 
 from autograder.assignment import Limits
 from autograder.errors import KitFault
+from autograder.sandbox.line import CUT
 from autograder.sandbox.room import NameSpec, Sandbox
 from autograder.sandbox.session import Session
 from autograder.sandbox.student import (
@@ -124,7 +125,7 @@ class TestNames:
     def test_what_was_printed_is_kept_and_cut(self, begin) -> None:
         session = begin("def softmax(scores):\n    print('x' * 10_000)\n    return scores\n")
         assert session.student("check").softmax.ask(torch.ones(2)).printed
-        assert session.output == "x" * LIMITS.output_chars
+        assert session.output == "x" * LIMITS.output_chars + CUT
 
     def test_input_is_at_its_end(self, begin) -> None:
         with pytest.raises(StudentRaised, match="EOFError"):

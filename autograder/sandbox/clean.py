@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import random
 import sys
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -32,6 +34,12 @@ _is_inference, _anomaly = torch.is_inference_mode_enabled, torch.is_anomaly_enab
 _set_anomaly = torch.set_anomaly_enabled
 _float32 = torch.float32
 _sys = sys
+_thread: Any = sys.modules["_thread"]
+# Python 3.13 begins threads by other functions.
+_THREAD_DOORS: tuple[tuple[Any, tuple[str, ...]], ...] = (
+    (_thread, ("start_new_thread", "start_new", "start_joinable_thread")),
+    (threading, ("_start_new_thread", "_start_joinable_thread")),
+)
 
 
 def reset(seed: int, grad_enabled: bool) -> None:
@@ -62,6 +70,43 @@ def drop_modes() -> None:
             _pop_function()
     while _dispatches():
         _pop_dispatch()
+
+
+def bound_threads(most: int) -> None:
+    """From here on no more threads than this run at a time, besides the first.
+
+    Said with the exception that Python has for it. Below Python the system's own limits hold,
+    where it has some for a guest alone.
+    """
+    lock, running = _thread.allocate_lock(), [0]
+
+    def bounded(begin: Callable[..., Any]) -> Callable[..., Any]:
+        def start(function: Callable[..., Any], *args: Any, **keywords: Any) -> Any:
+            def counted(*its_args: Any, **its_keywords: Any) -> None:
+                try:
+                    function(*its_args, **its_keywords)
+                finally:
+                    with lock:
+                        running[0] -= 1
+
+            with lock:
+                if running[0] >= most:
+                    raise RuntimeError("can't start new thread")
+                running[0] += 1
+            try:
+                return begin(counted, *args, **keywords)
+            except BaseException:
+                with lock:
+                    running[0] -= 1
+                raise
+
+        return start
+
+    for module, names in _THREAD_DOORS:
+        for name in names:
+            begin = getattr(module, name, None)
+            if begin is not None:
+                setattr(module, name, bounded(begin))
 
 
 class Output(io.TextIOBase):

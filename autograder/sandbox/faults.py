@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from . import messages
+from .excess import Bounds, limit_met
 from .text import clean, clean_line
 
 
@@ -34,9 +35,11 @@ class StudentFault(Exception):
 
 
 class StudentRaised(StudentFault):
-    """The student's code raised an exception."""
+    """The student's code raised an exception; `allowed` tells of the limit that it met."""
 
-    def __init__(self, kind: str, text: str, frames: tuple[Frame, ...] = ()) -> None:
+    def __init__(
+        self, kind: str, text: str, frames: tuple[Frame, ...] = (), allowed: str = ""
+    ) -> None:
         last = frames[-1] if frames else None
         self.kind = kind
         self.text = text
@@ -44,7 +47,8 @@ class StudentRaised(StudentFault):
         self.where: str | None = last.where if last else None
         self.line: str | None = last.source if last else None
         message = f"{kind}: {text}" if text else kind
-        super().__init__(f"{message} ({self.where}: {self.line})" if last else message)
+        message = f"{message} ({self.where}: {self.line})" if last else message
+        super().__init__(f"{message}; {allowed}" if allowed else message)
 
 
 class StudentTimeout(StudentFault):
@@ -86,7 +90,7 @@ class WireBroken(StudentFault):
     """The guest answered with something that is no answer."""
 
 
-def fault(name: str, raised: messages.Raised) -> StudentFault:
+def fault(name: str, raised: messages.Raised, bounds: Bounds | None = None) -> StudentFault:
     """The exception that a guest described, while `name` was asked for something."""
     if raised.not_implemented:
         return NotImplementedYet(name)
@@ -100,4 +104,5 @@ def fault(name: str, raised: messages.Raised) -> StudentFault:
         )
         for spot in raised.spots
     )
-    return StudentRaised(clean_line(raised.kind), clean(raised.text), frames)
+    kind, text = clean_line(raised.kind), clean(raised.text)
+    return StudentRaised(kind, text, frames, limit_met(kind, text, bounds) if bounds else "")

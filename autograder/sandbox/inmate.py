@@ -35,10 +35,16 @@ _MOST_STATEMENT = (1 << 62) - 1
 
 
 class Overrun(Exception):
-    """The budget of a request is used up, by work or by waiting for something that never comes."""
+    """The budget of a request is used up, by work or by waiting for something that never comes.
 
-    def __init__(self, seconds: float, asleep: bool = False) -> None:
-        super().__init__(f"it {'waited' if asleep else 'ran'} for more than {seconds:g} s")
+    wall: seconds of wall time after which it was ended although its budget was not used up.
+    """
+
+    def __init__(self, seconds: float, asleep: bool = False, wall: float | None = None) -> None:
+        told = f"it {'waited' if asleep else 'ran'} for more than {seconds:g} s"
+        if wall is not None:
+            told = f"it had not ended after {wall:g} s of wall time ({seconds:g} s of work are its)"
+        super().__init__(told)
         self.seconds = seconds
 
 
@@ -124,7 +130,8 @@ class Inmate:
         self._begun = time.monotonic()
         self._last_cpu = 0.0
         self._next_id = 0
-        self._budget, self._used_before, self._wall_deadline = 0.0, 0.0, 0.0
+        self._budget, self._used_before = 0.0, 0.0
+        self._wall, self._wall_deadline = 0.0, 0.0
         self._first_wait = True
         self._asleep, self._looked = 0.0, self._begun
         self._statement = 0
@@ -161,7 +168,8 @@ class Inmate:
         self._next_id += 1
         request = messages.Request(self._next_id, operations, seeds, heads)
         self._budget, self._used_before = budget, self._last_cpu
-        self._wall_deadline = time.monotonic() + budget * wall_factor
+        self._wall = budget * wall_factor
+        self._wall_deadline = time.monotonic() + self._wall
         self._first_wait = True
         self._asleep, self._looked = 0.0, time.monotonic()
         try:
@@ -202,8 +210,10 @@ class Inmate:
             self._asleep += now - then
         left = self._budget - used - self._asleep
         wall = self._wall_deadline - now
-        if left <= 0 or wall <= 0:
+        if left <= 0:
             raise Overrun(self._budget, self._asleep > self._budget / 2)
+        if wall <= 0:
+            raise Overrun(self._budget, wall=self._wall)
         if self._clock is None:
             return min(left, wall)
         return min(max(left / _CORES, _SHORTEST_WAIT), wall)
@@ -216,7 +226,8 @@ class Inmate:
             state = Path(f"/proc/{self._outer}/stat").read_text("utf-8", "replace")
         except OSError:
             return False
-        return state.rpartition(")")[2].split()[:1] == ["S"]
+        # One that has answered in the meantime sleeps because it is for the judge to go on.
+        return state.rpartition(")")[2].split()[:1] == ["S"] and not self._reading.poll(0)
 
     def _wait(self, writing: bool) -> None:
         poller = self._writing if writing else self._reading

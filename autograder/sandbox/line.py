@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -19,6 +18,7 @@ import torch
 from autograder.errors import KitFault
 
 from . import faults, messages, wire
+from .deadlines import Deadlines
 from .faults import StudentFault
 from .frames import Broken
 from .inmate import Gone, Inmate, Overrun
@@ -28,8 +28,8 @@ from .text import clean, clean_line
 if TYPE_CHECKING:
     from .room import Sandbox
 
-_MOST_HANGS = 2  # of one name, after which it is not run any more
 _MOST_ANSWERED = 1 << 27  # bytes of tensors that one submission may answer with, all told
+CUT = " … (cut)"  # at the end of what was printed
 _BATCH = 32  # deferred operations that are sent at the latest
 _STRIDE, _MOST_SEED = 0x9E37_79B9_7F4A_7C15, (1 << 62) - 1
 _Outcome = TypeVar("_Outcome")
@@ -71,10 +71,11 @@ class Line:
         self._guest: Inmate | None = None
         self._skip: set[int] = set()
         self._losses = 0
-        self._hangs: Counter[tuple[str, bool]] = Counter()  # by name, of calls and of the rest
+        self._deadlines = Deadlines(sandbox.limits)
         self._source: str | None = None  # of the functions in the student's place
+        self._unfit: dict[str, StudentFault] = {}  # such sources, and why they cannot stand there
         self._gone_seconds = 0.0  # CPU time of guests that are gone
-        self._calls_seconds = 0.0
+        self._hung = False  # the last guest
         self._answered = 0  # bytes of tensors
         self._pending: list[messages.Operation] = []
         self.cargo = Cargo()  # tensors of the next request
@@ -91,7 +92,7 @@ class Line:
         """A new check, with a CPU budget and a sequence of seeds of its own."""
         self.check = check
         self._seed, self._requests = seed_of(check), 0
-        self._check_left = seconds
+        self._deadlines.begin(seconds)
         self.loss = None
         self._drop_pending()
         if self._guest is not None and not self._sandbox.alive():
@@ -133,6 +134,8 @@ class Line:
         while True:
             if self.fatal is not None:
                 raise self.fatal
+            if self._source in self._unfit:
+                raise self._unfit[self._source]
             guest = self._sandbox.guest()
             try:
                 self._load(guest)
@@ -142,12 +145,27 @@ class Line:
                 self._not_loaded(guest, faults.StudentKilled(gone.reason))
             except Broken as broken:
                 self._not_loaded(guest, faults.WireBroken(f"it broke the line: {broken}"))
-            except StudentFault:
+            except StudentFault as fault:
                 guest.kill()
+                self._gone_seconds += guest.cpu_seconds()
+                assert self._source is not None
+                self._unfit[self._source] = fault
                 raise
             else:
                 self._guest = guest
+                self._charge_hang(guest)
                 return guest
+
+    def _charge_hang(self, guest: Inmate) -> None:
+        """Charge the loading that hanging made necessary."""
+        if not self._hung:
+            return
+        self._hung = False
+        try:
+            self._deadlines.load_again(guest.used())
+        except faults.StudentTimeout as fault:
+            self.fatal = fault
+            raise self.lost(fault) from None
 
     def _not_loaded(self, guest: Inmate, fault: StudentFault) -> None:
         guest.kill()
@@ -181,13 +199,15 @@ class Line:
         self.report = _report(loaded.report)
         self.hear(loaded.printed)
         if isinstance(outcomes[-1], messages.Raised):  # it took care that nothing can be put there
-            raise faults.fault("what stands in its place", outcomes[-1])
+            raise faults.fault("what stands in its place", outcomes[-1], limits)
 
     def hear(self, printed: str) -> None:
-        """Keep what the submission printed, up to the limit."""
-        left = self._limits.output_chars - len(self.output)
-        if printed and left > 0:
-            self.output += clean(printed)[:left]
+        """Keep what the submission printed, up to the limit; where it was cut, the end says so."""
+        most = self._limits.output_chars
+        if printed and len(self.output) <= most:
+            self.output += clean(printed)
+            if len(self.output) > most:
+                self.output = self.output[:most] + CUT
 
     # --- asking -------------------------------------------------------------------------------
 
@@ -207,7 +227,7 @@ class Line:
         asked = () if operation is None else (operation,)
         (last,), tensors = self.ask_each(name, asked or (self._pending.pop(),), kind)
         if isinstance(last, messages.Raised):
-            raise faults.fault(name, last)
+            raise self.fault(name, last)
         return last, tensors
 
     def ask_each(
@@ -215,19 +235,17 @@ class Line:
     ) -> tuple[list[_Outcome | messages.Raised], list[torch.Tensor]]:
         """Send what is pending and several operations: their outcomes up to one that raised.
 
-        What is pending and raises stands for the first of them. The budget is that of as many
-        requests as operations that were asked.
+        What is pending and raises stands for the first of them. All together have the budget of
+        one request.
         """
         operations = (*self._pending, *asked)
         cargo = self.cargo
         self._drop_pending()
         is_call = any(isinstance(operation, messages.Call) for operation in asked)
-        if self._is_given_up(name, is_call):
-            why = f"{name} timed out before, so it was not run again"
-            raise faults.StudentTimeout(self._limits.call_seconds, why)
+        deadlines = self._deadlines
+        grant = deadlines.grant(name, is_call, self._source is not None)
         guest = self.ready()
         seeds = tuple(self._next_seed() for _ in operations)
-        budget = self._budget(len(asked))
         charged = 0.0
         try:
             outcomes, tensors = guest.ask(
@@ -235,22 +253,20 @@ class Line:
                 seeds,
                 tuple(cargo.heads),
                 cargo.payload,
-                budget,
-                self._limits.wall_factor,
+                grant.seconds,
+                grant.wall_factor,
             )
         except Overrun as overrun:
-            self._hangs[name, is_call] += 1
-            charged = budget  # for waiting too, which takes no CPU time
-            fault = faults.StudentTimeout(overrun.seconds, str(overrun))
-            raise self.lost(fault, counts=False) from None
+            deadlines.hung(name, is_call)
+            self._hung = True
+            charged = grant.seconds  # for waiting too, which takes no CPU time
+            raise self.lost(grant.timeout(overrun), counts=False) from None
         except Gone as gone:
             raise self.lost(faults.StudentKilled(gone.reason)) from None
         except Broken as broken:
             raise self.broken(broken) from None
         finally:
-            used = max(guest.used(), charged)
-            self._check_left -= used
-            self._calls_seconds += used
+            deadlines.spend(max(guest.used(), charged))
         raised = isinstance(outcomes[-1], messages.Raised)
         before = min(len(operations) - len(asked), len(outcomes) - raised)
         told: list[_Outcome | messages.Raised] = []
@@ -269,33 +285,13 @@ class Line:
             self.fatal = faults.StudentKilled(f"it answered with more than {megabytes} MB in all")
             raise self.lost(self.fatal)
 
-    def _is_given_up(self, name: str, is_call: bool) -> bool:
-        """Whether a name has hung so often that it is not run any more.
-
-        A class whose calls hang may still be built and looked into. Where another name was given
-        up before, it may be that one's function that hangs in this one too. Then the last
-        deadline is kept for a guest in which a trusted function stands in.
-        """
-        if not self._hangs[name, is_call]:
-            return False
-        hangs: Counter[str] = Counter()
-        for (each, _), count in self._hangs.items():
-            hangs[each] += count
-        others = any(count >= _MOST_HANGS for each, count in hangs.items() if each != name)
-        return hangs[name] >= _MOST_HANGS - (others and self._source is None)
-
     def _next_seed(self) -> int:
         self._requests += 1
         return (self._seed + self._requests * _STRIDE) & _MOST_SEED
 
-    def _budget(self, requests: int) -> float:
-        limits = self._limits
-        left = limits.submission_seconds - self._calls_seconds
-        budget = min(limits.call_seconds * requests, self._check_left, left)
-        if budget <= 0:
-            what = "the check" if self._check_left <= left else "the submission"
-            raise faults.StudentTimeout(0.0, f"{what} has used up its time")
-        return budget
+    def fault(self, name: str, raised: messages.Raised) -> StudentFault:
+        """What a name raised."""
+        return faults.fault(name, raised, self._limits)
 
     def broken(self, reason: Broken) -> BaseException:
         """The guest said something that makes no sense; it is not asked again."""

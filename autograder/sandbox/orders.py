@@ -32,7 +32,8 @@ class Fork(Order, frozen=True, tag=1):
 
     memory_bytes: int | None  # of address space, all told; None: not limited
     cpu_seconds: int
-    processes: int | None
+    processes: int | None  # threads count; None: not limited
+    threads: int  # besides the first, as far as Python begins them
     open_files: int
     file_bytes: int
     output_chars: int

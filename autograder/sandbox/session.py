@@ -149,7 +149,7 @@ class Session:
                     value.forget_tensors()
         for call, answer in zip(calls, outcomes, strict=False):
             if isinstance(answer, messages.Raised):
-                raise faults.fault(name, answer)
+                raise self._line.fault(name, answer)
             self._line.hear(answer.printed)
             yield self._reply(call, answer, tensors)
 
@@ -228,7 +228,7 @@ class Session:
         found = []
         for answer in answers:
             if isinstance(answer, messages.Raised):
-                raise faults.fault(name, answer)
+                raise self._line.fault(name, answer)
             found.append(self._all_incoming(name, answer.values, tensors))
         return found
 
@@ -255,7 +255,7 @@ class Session:
         found = []
         for operation, answer in zip(operations, answers, strict=False):
             if isinstance(answer, messages.Raised):
-                raise faults.fault(proxy.name, answer)
+                raise self._line.fault(proxy.name, answer)
             child = self._module(proxy.name, answer, operation.child)
             child.training = proxy.training
             found.append(child)

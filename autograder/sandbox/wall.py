@@ -104,16 +104,24 @@ def fork_order(zygote: Zygote, limits: GuestLimits) -> orders.Fork:
     user = None
     if root and not alone and sys.platform == "linux":
         user = _FIRST_USER + next(_user_numbers) % _USERS
+    # Threads count as processes: the first, those that are allowed, and what shares its user. With
+    # neither user nor name space of its own a guest would be counted together with all else of
+    # its user. (Root within bubblewrap is not counted at all.) There memory bounds threads that
+    # are begun past Python.
+    processes = None
+    if user is not None:
+        processes = 1 + limits.threads
+    elif alone:
+        processes = 1 + limits.threads + _SPARE_PROCESSES
     seconds = math.ceil(limits.load_seconds + limits.submission_seconds) + _SPARE_CPU_SECONDS
     return orders.Fork(
         memory_bytes=None if mapped is None else mapped + (limits.memory_mb << 20),
         cpu_seconds=seconds,
-        # Without a user of its own a guest would be counted together with all else of its user.
-        # (Root within bubblewrap is not counted at all; there memory alone bounds the threads.)
-        processes=limits.threads + _SPARE_PROCESSES if alone or user is not None else None,
+        processes=processes,
+        threads=limits.threads,
         open_files=limits.open_files,
         file_bytes=limits.file_mb << 20,
-        output_chars=limits.output_chars,
+        output_chars=limits.output_chars + 1,  # so that a cut can be seen
         user=user,
         forgotten=(),
         may_enter_all=user is not None and not _open_to_others(),

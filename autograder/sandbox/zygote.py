@@ -154,6 +154,7 @@ def _be_a_guest(
     progress = mmap.mmap(descriptors[1], _PAGE)
     inner.close_in(order, prepared, parent, sock)
     output = clean.quiet(order.output_chars)
+    clean.bound_threads(order.threads)
     sys.argv = [""]
 
     def started(statement: int) -> None:
