@@ -1,0 +1,179 @@
+"""A CSV file of somebody else's, in which single cells are filled in.
+
+Every other byte stays as it was: encoding, byte order mark, delimiter, quotes, line ends. What a
+cell says is what `csv` reads; beside it the cell's own characters are kept, to be written again.
+"""
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from autograder.errors import WrongUse
+
+DELIMITERS = (",", ";", "\t")
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+# Without a mark. The last one takes any byte, so that no file is refused for its letters.
+ENCODINGS = ("utf-8", "cp1252", "latin-1")
+LARGEST = 50_000_000  # bytes: a course's gradebook has a few hundred thousand
+
+
+class Sheet:
+    """The rows of a CSV file, the first of them the header."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        """Read `data`; `name` is the file's for messages. `WrongUse` for what is no CSV."""
+        self.name = name
+        self._mark, self._encoding, text = _decoded(data)
+        self.delimiter = _delimiter(text)
+        self._raw, self._ends = _split(text, self.delimiter)
+        try:
+            reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter)
+            self._texts = [row or [""] for row in reader]
+        except csv.Error as error:
+            raise WrongUse(f"{name}: no CSV that can be read ({error})") from None
+        for number, (raw, row) in enumerate(zip(self._raw, self._texts, strict=False), start=1):
+            if not _agree(raw, row):
+                raise WrongUse(f"{name}: row {number} is quoted in a way that cannot be kept")
+        if len(self._raw) != len(self._texts):
+            raise WrongUse(f"{name}: quotes that do not close")
+        if not self._texts or self._texts[0] == [""]:
+            raise WrongUse(f"{name}: empty; a CSV file with a header was expected")
+
+    @classmethod
+    def read(cls, path: Path) -> "Sheet":
+        """Read a file; `WrongUse` where that cannot be."""
+        try:
+            if path.stat().st_size > LARGEST:
+                raise WrongUse(f"{path}: larger than {LARGEST // 1_000_000} MB; is that the file?")
+            data = path.read_bytes()
+        except OSError as error:
+            raise WrongUse(f"{path}: cannot be read ({error.strerror or error})") from None
+        return cls(data, str(path))
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The first row, without white space around the words."""
+        return tuple(cell.strip() for cell in self._texts[0])
+
+    @property
+    def rows(self) -> Iterator[int]:
+        """The numbers of all rows after the header that hold anything."""
+        return (
+            number
+            for number, row in enumerate(self._texts)
+            if number > 0 and any(cell.strip() for cell in row)
+        )
+
+    def column(self, *titles: str) -> int | None:
+        """The first column with one of these titles, whatever their case; None without any."""
+        wanted = [title.casefold() for title in titles]
+        for title in wanted:
+            for number, found in enumerate(self.header):
+                if found.casefold() == title:
+                    return number
+        return None
+
+    def text(self, row: int, column: int | None) -> str:
+        """What a cell says; nothing where the row has no such cell, or there is no column."""
+        cells = self._texts[row]
+        return "" if column is None or column >= len(cells) else cells[column].strip()
+
+    def put(self, row: int, column: int, text: str) -> None:
+        """Write into a cell, in quotes where the old text had them or the new one needs them."""
+        cells = self._raw[row]
+        while len(cells) <= column:
+            cells.append("")
+            self._texts[row].append("")
+        self._texts[row][column] = text
+        cells[column] = _quoted(text, self.delimiter, always=cells[column].startswith('"'))
+
+    def insert(self, column: int, title: str) -> None:
+        """Put in an empty column of that title before `column`."""
+        for row, cells in enumerate(self._raw):
+            if len(cells) >= column and cells != [""]:
+                cells.insert(column, "")
+                self._texts[row].insert(column, "")
+        self.put(0, column, title)
+
+    def encode(self) -> bytes:
+        """The whole file; a letter that its encoding does not have becomes a question mark."""
+        lines = (
+            self.delimiter.join(cells) + end
+            for cells, end in zip(self._raw, self._ends, strict=True)
+        )
+        return self._mark + "".join(lines).encode(self._encoding, "replace")
+
+
+def written(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as CSV of our own: commas, line feeds."""
+    return "".join(",".join(_quoted(cell, ",") for cell in row) + "\n" for row in rows)
+
+
+def _quoted(text: str, delimiter: str, *, always: bool = False) -> str:
+    # csv.writer leaves a carriage return bare that csv.reader then takes for a line end.
+    needs = any(each in text for each in (delimiter, '"', "\r", "\n"))
+    if always or needs or text != text.strip():
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+def _decoded(data: bytes) -> tuple[bytes, str, str]:
+    """The byte order mark, the encoding, and the text after the mark."""
+    for mark, encoding in MARKS:
+        if data.startswith(mark):
+            try:
+                return mark, encoding, data.removeprefix(mark).decode(encoding)
+            except UnicodeDecodeError:
+                break
+    for encoding in ENCODINGS:
+        try:
+            return b"", encoding, data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    raise AssertionError("the last encoding takes every byte")
+
+
+def _delimiter(text: str) -> str:
+    """The delimiter that the header has most of, quoted titles apart."""
+    first = next(iter(text.splitlines()), "")
+    bare = re.sub(r'"(?:[^"]|"")*"', "", first)
+    return max(DELIMITERS, key=bare.count)
+
+
+def _split(text: str, delimiter: str) -> tuple[list[list[str]], list[str]]:
+    """The cells of each row as they stand in the text, and each row's line end."""
+    cell = re.compile(rf'(?:"(?:[^"]|"")*")?[^{re.escape(delimiter)}\r\n]*')
+    end = re.compile(r"\r\n|\r|\n")
+    rows: list[list[str]] = []
+    ends: list[str] = []
+    position = 0
+    while position < len(text):
+        row: list[str] = []
+        while True:
+            found = cell.match(text, position)
+            assert found is not None  # the pattern matches nothing at all, too
+            row.append(found[0])
+            position = found.end()
+            if not text.startswith(delimiter, position):
+                break
+            position += len(delimiter)
+        line = end.match(text, position)
+        rows.append(row)
+        ends.append(line[0] if line else "")
+        position = line.end() if line else position
+        if line is None and position < len(text):
+            return rows, ends  # what cannot be split; the comparison with csv tells
+    return rows, ends
+
+
+def _agree(raw: list[str], row: list[str]) -> bool:
+    return len(raw) == len(row) and all(
+        cell.startswith('"') or cell == text for cell, text in zip(raw, row, strict=True)
+    )
