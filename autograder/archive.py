@@ -3,6 +3,7 @@
 import contextlib
 import stat
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -43,12 +44,26 @@ class _Bounded:
         return True
 
 
-def read_archive(path: Path, intake: Intake) -> None:
-    """Offer every member of a zip to `intake`. Raises `Unreadable` and nothing else."""
+def bounded(file: BinaryIO) -> _Bounded:
+    """A file for `zipfile`, which raises `OverflowError` where the directory is too large."""
+    return _Bounded(file)
+
+
+def read_archive(
+    source: Path | BinaryIO,
+    intake: Intake,
+    place: Callable[[str], str | None] | None = None,
+) -> None:
+    """Offer every member of a zip to `intake`. Raises `Unreadable` and nothing else.
+
+    `place` tells of a member of somebody's own among others' where it lies within the hand-in,
+    and None of the others'.
+    """
     try:
-        with path.open("rb") as file, zipfile.ZipFile(_Bounded(file)) as archive:
+        opened = source.open("rb") if isinstance(source, Path) else contextlib.nullcontext(source)
+        with opened as file, zipfile.ZipFile(bounded(file)) as archive:
             for info in archive.infolist():
-                _take(archive, info, intake)
+                _take(archive, info, intake, place)
     except OverflowError:
         raise intake.refuse("the archive has too many members; hand in the work alone") from None
     except PermissionError:
@@ -62,15 +77,24 @@ def read_archive(path: Path, intake: Intake) -> None:
         ) from None
 
 
-def _take(archive: zipfile.ZipFile, info: zipfile.ZipInfo, intake: Intake) -> None:
-    name = _name(info)
+def _take(
+    archive: zipfile.ZipFile,
+    info: zipfile.ZipInfo,
+    intake: Intake,
+    place: Callable[[str], str | None] | None,
+) -> None:
+    name = name_of_member(info)
     try:
         path = clean_path(name)
     except ValueError as reason:
+        if place is not None:
+            return  # nobody's: the listing of the download tells of it
         raise intake.refuse(
             f"the archive holds {reason}: {shown(name)}; zip the folder of your work again"
         ) from None
     is_folder = info.is_dir() or name.endswith("/")
+    if place is not None:
+        path = place(path) or ""
     if not path or intake.ignores(path + "/" * is_folder):
         return
     kind = stat.S_IFMT(info.external_attr >> 16)
@@ -107,7 +131,7 @@ def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     return data
 
 
-def _name(info: zipfile.ZipInfo) -> str:
+def name_of_member(info: zipfile.ZipInfo) -> str:
     """A member's name. Many systems write UTF-8 without saying so, some write backslashes."""
     name = info.orig_filename.split("\0", 1)[0]
     if not info.flag_bits & UTF_8_NAME:

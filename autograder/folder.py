@@ -10,10 +10,13 @@ MAX_DEPTH = 30
 MAX_SEEN = 50_000  # entries looked at, those that are ignored included
 
 
-def read_folder(folder: Path, intake: Intake) -> None:
-    """Offer every file under a folder to `intake`. Raises `Unreadable` and nothing else."""
+def read_folder(folder: Path, intake: Intake, below: str = "") -> None:
+    """Offer every file under a folder to `intake`. Raises `Unreadable` and nothing else.
+
+    `below`: the folder's own path within the hand-in, with a slash; empty where it is the hand-in.
+    """
     seen = 0
-    waiting = [(folder, "")]
+    waiting = [(folder, below)]
     while waiting:
         place, prefix = waiting.pop()
         try:

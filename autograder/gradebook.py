@@ -5,7 +5,7 @@ soon as it is known, so a run that is killed loses nothing; the next one goes on
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 from filelock import FileLock, Timeout
 
+from autograder.downloads.handin import Origin
 from autograder.errors import SurroundingsLack, WrongUse
 from autograder.grading_key import GradingKey
 from autograder.result import Result, decode_result, encode_result
@@ -56,6 +57,17 @@ create table entries (
     run integer not null references runs,
     student text not null,
     result integer not null references results,
+    primary key (run, student)
+) without rowid;
+"""
+
+
+# Came later: made in older gradebooks too, which are else as they were.
+ORIGINS = """
+create table if not exists origins (
+    run integer not null references runs,
+    student text not null,
+    origin blob not null,       -- what the platform and the roster said of the entry, JSON
     primary key (run, student)
 ) without rowid;
 """
@@ -223,6 +235,22 @@ class Gradebook:
                 [(run.id, student) for student in sorted(known - students)],
             )
 
+    def remember(self, run: Run, origins: Mapping[str, Origin]) -> None:
+        """Keep where the entries of a run came from, in place of what was kept of it before."""
+        with self._writing():
+            self._database.execute("delete from origins where run = ?", (run.id,))
+            self._database.executemany(
+                "insert into origins (run, student, origin) values (?, ?, ?)",
+                [(run.id, name, msgspec.json.encode(each)) for name, each in origins.items()],
+            )
+
+    def origins(self, run: Run) -> dict[str, Origin]:
+        """Where the entries of a run came from, by student; nothing of those that nobody knows."""
+        rows = self._database.execute(
+            "select student, origin from origins where run = ? order by student", (run.id,)
+        )
+        return {name: msgspec.json.decode(origin, type=Origin) for name, origin in rows}
+
     def last_run(self) -> Run | None:
         """The newest run; None in a new gradebook."""
         row = self._database.execute("select max(id) from runs").fetchone()
@@ -265,6 +293,8 @@ class Gradebook:
             database.execute("pragma foreign_keys = on")
             if version == 0:
                 database.executescript(f"begin; {TABLES} pragma user_version = {VERSION}; commit;")
+            if version in (0, VERSION):
+                database.executescript(ORIGINS)
         except sqlite3.OperationalError as error:
             raise self._lack(error) from None
         except sqlite3.DatabaseError as error:

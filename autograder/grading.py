@@ -1,6 +1,5 @@
 """A class: who is in it, what has to be graded, and what is done with the results."""
 
-import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
@@ -10,28 +9,18 @@ from typing import Protocol
 import msgspec
 
 from autograder.assignment import Assignment, Stage, load_assignment
+from autograder.entries import Entry as Entry
+from autograder.entries import entries_of as entries_of
 from autograder.errors import AutograderError, KitFault, SurroundingsLack, WrongUse
 from autograder.exchange import Graded
 from autograder.executor import Executor
 from autograder.feedback.files import write_class, write_student
 from autograder.gradebook import Gradebook, Outcome, Record, Run
 from autograder.grading_key import GradingKey
-from autograder.intake import shown
 from autograder.result import SCHEMA, Result
-from autograder.submission import Submission, Unreadable, name_of, read_submission
+from autograder.submission import Submission, Unreadable
 
 WEAK_ISOLATION = "process"
-# Beside the submissions teachers keep files of their own, which are nobody's work.
-NO_ENTRY = re.compile(
-    r"(\..*|__MACOSX|(README|LICENSE)(\..*)?|.*\.(csv|toml|ya?ml))", re.IGNORECASE
-)
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """One student's entry of a class folder."""
-
-    name: str
-    path: Path
 
 
 class Progress(Protocol):
@@ -62,31 +51,6 @@ class Job(msgspec.Struct, frozen=True):
         return stages_of(self.assignment, self.stages)
 
 
-def entries_of(folder: Path, out: Path) -> tuple[Entry, ...]:
-    """The entries of a class folder by name, the results apart where they lie in it.
-
-    `WrongUse` where two entries share a name.
-    """
-    if not folder.is_dir():
-        raise WrongUse(f"no such folder: {folder}")
-    if out.resolve() == folder.resolve():
-        raise WrongUse(f"{out}: the results need a folder of their own")
-    found: dict[str, Entry] = {}
-    for path in sorted(folder.iterdir()):
-        if NO_ENTRY.fullmatch(path.name) or path.resolve() == out.resolve():
-            continue
-        entry = Entry(name_of(path), path)
-        other = found.setdefault(entry.name.casefold(), entry)
-        if other is not entry:
-            raise WrongUse(
-                f"{folder}: {other.path.name} and {path.name} are both entries of {entry.name};"
-                " keep one of them"
-            )
-    if not found:
-        raise WrongUse(f"{folder}: no submissions in it; one file, folder or zip a student")
-    return tuple(sorted(found.values(), key=lambda entry: entry.name))
-
-
 def stages_of(assignment: Assignment, chosen: tuple[str, ...]) -> tuple[Stage, ...]:
     """The chosen stages in the assignment's order; all of them where none is chosen."""
     asked = {assignment.stage(each).id for each in chosen}  # WrongUse for an unknown one
@@ -109,6 +73,7 @@ def grade_class(
     with Gradebook(out, create=True) as book:
         run = book.begin(job.assignment.folder, job.key, job.stages)
         book.prune(run, {entry.name for entry in entries})
+        book.remember(run, {entry.name: entry.origin for entry in entries if entry.origin})
         progress.begin(len(entries))
         with _closing(book, run, job):
             _Grading(book, run, job, start, progress).go_through(entries)
@@ -176,9 +141,7 @@ class _Grading:
     def _take(self, entry: Entry) -> None:
         assignment = self._job.assignment
         try:
-            if entry.path.is_symlink():
-                raise Unreadable(f"{shown(entry.path.name)}: a link; hand in the work itself")
-            submission = read_submission(entry.path, assignment.limits, entry.name)
+            submission = entry.read(assignment.limits)
         except Unreadable as error:
             result = self._without_grading(entry.name, "", 0.0, str(error), ())
             self._record(Record(msgspec.structs.replace(result, status="error")), reusable=False)

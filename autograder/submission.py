@@ -5,7 +5,7 @@ which they arrive. Source is never parsed here: that happens where the student's
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +26,15 @@ from autograder.intake import (
 )
 from autograder.notebook import code_cells
 
-__all__ = ["Kind", "SourceFile", "Submission", "Unreadable", "name_of", "read_submission"]
+__all__ = [
+    "Kind",
+    "SourceFile",
+    "Submission",
+    "Unreadable",
+    "name_of",
+    "read_submission",
+    "submission_of",
+]
 
 Kind = Literal["module", "notebook", "data"]
 SINGLE_FILES = (".py", ".ipynb", ".zip")
@@ -74,6 +82,16 @@ def read_submission(path: Path, limits: Limits, name: str | None = None) -> Subm
     else:
         kind = f"a {suffix} archive" if suffix in ARCHIVES else "this kind of file"
         raise intake.refuse(f"{kind} is not read; hand in a .py, a notebook, a .zip or a folder")
+    return submission_of(name or name_of(path), intake, notes)
+
+
+def submission_of(name: str, intake: Intake, before: Sequence[str] = ()) -> Submission:
+    """What was taken in, as a submission; `Unreadable` where there is no work in it.
+
+    `before`: notes on the reading that come first.
+    """
+    notes = list(before)
+    limits = intake.limits
     members = intake.members()
     files, broken = _source_files(members, limits)
     notes += intake.notes()
@@ -85,7 +103,7 @@ def read_submission(path: Path, limits: Limits, name: str | None = None) -> Subm
         hint = f" ({notes[0]})" if notes else ""
         raise intake.refuse(f"no .py file and no notebook in it{hint}; hand in your work")
     notes += (f"{shown(where)} is left out: {reason}" for where, reason in broken.items())
-    return Submission(name or name_of(path), files, _digest(members), tuple(notes))
+    return Submission(name, files, _digest(members), tuple(notes))
 
 
 def _look(path: Path) -> None:

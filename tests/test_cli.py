@@ -172,6 +172,31 @@ class TestGrade:
         assert "ungraded" in outcome.stdout
         assert "eve,0,0,0,0,0,error" in (tmp_path / "out" / "grades.csv").read_text()
 
+    def test_a_roster_names_students_and_tells_who_fits_nobody(
+        self, worker: type[StandIn], folder: Path, tmp_path: Path
+    ) -> None:
+        roster = tmp_path / "roster.csv"
+        roster.write_text("student,login,name\na.sample,ada,Ada Sample\ncy,cy,Cy Sample\n")
+        outcome = run("grade", folder, "--out", tmp_path / "out", "--roster", roster)
+        assert outcome.exit_code == 0
+        rows = [line.split() for line in outcome.stdout.splitlines()]
+        assert ["a.sample", "–", "–", "3", "–", "3", "graded"] in rows
+        told = [line.split() for line in outcome.stderr.splitlines()]
+        assert ["bob", "bob.py"] in told
+        assert ["eve", "eve.zip"] in told
+        assert ["cy", "Cy", "Sample"] in told
+        with Gradebook(tmp_path / "out") as book:
+            run_ = book.last_run()
+            assert run_ is not None
+            assert book.origins(run_)["a.sample"].people[0].login == "ada"
+
+    def test_a_roster_that_cannot_be_read_ends_with_2(
+        self, worker: type[StandIn], folder: Path, tmp_path: Path
+    ) -> None:
+        outcome = run("grade", folder, "--out", tmp_path / "out", "--roster", "no.csv")
+        assert outcome.exit_code == 2
+        assert "no.csv: cannot be read" in outcome.stderr
+
     def test_weak_isolation_ends_with_3(
         self, worker: type[StandIn], folder: Path, tmp_path: Path
     ) -> None:
@@ -186,7 +211,7 @@ class TestGrade:
         def interrupt(*args: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("autograder.grading.read_submission", interrupt)
+        monkeypatch.setattr("autograder.entries.read_submission", interrupt)
         assert run("grade", folder, "--out", tmp_path / "out").exit_code == 130
 
     @pytest.mark.parametrize(

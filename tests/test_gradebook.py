@@ -11,10 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from autograder.downloads.handin import Origin
 from autograder.errors import SurroundingsLack, WrongUse
 from autograder.gradebook import Gradebook, Record, Run
 from autograder.grading_key import GradingKey
 from autograder.result import Result
+from autograder.roster import Person
 
 KEY = GradingKey(*"abcdefghi")
 OTHER_KEY = msgspec.structs.replace(KEY, checks="changed")
@@ -38,6 +40,33 @@ def book(tmp_path: Path) -> Gradebook:
 
 def begin(book: Gradebook, key: GradingKey = KEY, stages: tuple[str, ...] = ()) -> Run:
     return book.begin(Path("/assignment"), key, stages)
+
+
+class TestOrigins:
+    ADA = Origin("canvas", Person(name="sampleada", id="1"), (Person("ada"),), True, attempt="9")
+
+    def test_they_are_kept_with_their_run(self, book: Gradebook) -> None:
+        first = begin(book)
+        book.remember(first, {"ada": self.ADA, "bo": Origin("canvas")})
+        book.finish(first, "finished")
+        second = begin(book)
+        assert book.origins(first) == {"ada": self.ADA, "bo": Origin("canvas")}
+        assert book.origins(second) == {}
+
+    def test_a_run_that_goes_on_forgets_who_left(self, book: Gradebook) -> None:
+        book.remember(begin(book), {"ada": self.ADA, "bo": Origin("canvas")})
+        book.remember(begin(book), {"ada": self.ADA})
+        assert list(book.origins(begin(book))) == ["ada"]
+
+    def test_a_gradebook_from_before_they_were_kept_is_opened(self, tmp_path: Path) -> None:
+        with Gradebook(tmp_path, create=True) as book:
+            begin(book)
+        with sqlite3.connect(tmp_path / "gradebook.sqlite") as database:
+            database.execute("drop table origins")
+        with Gradebook(tmp_path) as book:
+            run = book.last_run()
+            assert run is not None
+            assert book.origins(run) == {}
 
 
 class TestRuns:

@@ -21,33 +21,48 @@ if TYPE_CHECKING:
     from autograder.assignment import Stage
     from autograder.cluster import ClusterExecutor
     from autograder.grading import Job
+    from autograder.entries import Entry
     from autograder.result import Result
+    from autograder.roster import Roster
 
 
 @command
 def grade(
-    folder: Annotated[Path, typer.Argument(help="One entry a student: a file, folder or zip.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            help="One entry a student: a file, folder or zip. Or a platform's bulk download."
+        ),
+    ],
     out: Annotated[Path, typer.Option(help="The folder for gradebook, pages and grades.csv.")],
     jobs: Annotated[int | None, typer.Option(min=1, help="How many at a time.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Grade on this dask cluster: tcp://HOST:PORT.")
     ] = None,
     isolation: IsolationOption = None,
+    roster: Annotated[
+        Path | None, typer.Option(metavar="CSV", help="Who is in the class; see docs/lms.md.")
+    ] = None,
     stage: StageOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Grade everything anew.")] = False,
     assignment: AssignmentOption = None,
 ) -> None:
-    """Grade a class into a folder; run again, it does only what is left or has changed."""
+    """Grade a class into a folder; run again, it does only what is left or has changed.
+
+    For example: autograder grade submissions.zip --out results --roster roster.csv
+    """
     from autograder.assignment import load_assignment
     from autograder.executor import Executor, LocalExecutor, cores
     from autograder.feedback.progress import RunProgress
     from autograder.feedback.terminal import console
     from autograder.grading import Job, entries_of, grade_class, ungraded
     from autograder.grading_key import grading_key
+    from autograder.roster import read_roster
     from autograder.secret import load_secret
 
     loaded = load_assignment(assignment)
-    entries = entries_of(folder, out)
+    people = read_roster(roster) if roster else None
+    entries = entries_of(folder, out, people)
     job = Job(
         assignment=loaded,
         key=grading_key(loaded, load_secret(loaded)),
@@ -67,6 +82,8 @@ def grade(
     with _ended_politely(), RunProgress(console(stderr=True)) as progress:
         results = grade_class(entries, out, job, start, progress)
     _print_class(out, results, job.graded_stages)
+    if people is not None:
+        _print_gaps(entries, people)
     fault = ungraded(results)
     if fault is not None:
         raise fault
@@ -106,6 +123,22 @@ def _cluster(address: str, job: "Job") -> "ClusterExecutor":
     for note in cluster.notes:
         print(f"autograder: {note}", file=sys.stderr)
     return cluster
+
+
+def _print_gaps(entries: "Sequence[Entry]", roster: "Roster") -> None:
+    """Say on standard error who could not be matched, on either side."""
+    from autograder.entries import absentees, strangers
+    from autograder.feedback.lists import titled
+    from autograder.feedback.terminal import console
+
+    unknown = [(entry.name, entry.where) for entry in strangers(entries)]
+    absent = [(person.student, person.name) for person in absentees(entries, roster)]
+    for view in (
+        titled("of the roster nobody fits, or several do; graded under their own names:", unknown),
+        titled("in the roster, and nothing handed in:", absent),
+    ):
+        if view is not None:
+            console(stderr=True).print(view)
 
 
 def _print_class(folder: Path, results: "Sequence[Result]", stages: "Sequence[Stage]") -> None:
