@@ -8,12 +8,14 @@ the rubric is met before the first submission is graded and not in a student's f
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
 from autograder.errors import WrongUse
+from autograder.toml_lines import line_of
 from autograder.whereabouts import FILE_NAME as FILE_NAME
 from autograder.whereabouts import PACKAGE as PACKAGE
 from autograder.whereabouts import find_assignment as find_assignment
@@ -126,11 +128,16 @@ class Feedback(_Table, frozen=True):
 
 
 class Late(_Table, frozen=True):
-    """What lateness costs, worked out when grades are exported and never stored."""
+    """What lateness costs, worked out when grades are exported and never stored.
 
+    Percents are of what was earned. A day that has begun counts whole, from the due date on.
+    """
+
+    due: Annotated[datetime, msgspec.Meta(tz=True)] | None = None  # with its offset from UTC
     grace_minutes: Annotated[int, msgspec.Meta(ge=0)] = 0
     percent_per_day: Percent = 0.0
     cap_percent: Percent = 100.0
+    flat_percent: Percent = 0.0  # where a platform says late and nobody knows how much
 
 
 class Assignment(_Table, frozen=True):
@@ -236,7 +243,14 @@ def parse(text: str, file: Path) -> AssignmentFile:
     try:
         return msgspec.convert(tables, AssignmentFile)
     except msgspec.ValidationError as error:
-        raise WrongUse(f"{file}: {_with_ids(str(error), tables)}") from error
+        told = str(error)
+        path, unknown = (
+            re.search(each, told) for each in (r"\$[\w.\[\]]*", r"unknown field `(.+?)`")
+        )
+        key = (path[0] if path else "$") + (f".{unknown[1]}" if unknown else "")
+        line = line_of(text, key)
+        where = f"line {line}: " if line else ""
+        raise WrongUse(f"{file}: {where}{_with_ids(told, tables)}") from error
 
 
 def _with_ids(message: str, tables: dict[str, object]) -> str:
