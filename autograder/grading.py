@@ -98,7 +98,7 @@ def report_class(out: Path) -> tuple[tuple[Result, ...], tuple[Stage, ...]]:
         run = book.last_run()
         if run is None:
             raise WrongUse(f"{out}: nothing was graded into it yet")
-        assignment = _assignment_of(run)
+        assignment = assignment_of(run)
         results = tuple(record.result for record in book.records(run))
         stages = stages_of(assignment, run.stages)
         for result in results:
@@ -252,7 +252,7 @@ def _write_class(book: Gradebook, run: Run, job: Job) -> None:
     write_class(book.folder, results, job.graded_stages, job.assignment)
 
 
-def _assignment_of(run: Run) -> Assignment:
+def assignment_of(run: Run) -> Assignment:
     """The assignment that a run graded; where it has moved, the one found from here."""
     try:
         return load_assignment(Path(run.assignment))

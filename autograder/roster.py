@@ -109,10 +109,13 @@ def read_roster(path: Path) -> Roster:
     return Roster(people)
 
 
-def people_of(sheet: Sheet) -> dict[int, Person]:
-    """The people of a sheet by row. `WrongUse` without a column that tells them apart."""
+def people_of(sheet: Sheet, *, groups: bool = False) -> dict[int, Person]:
+    """The people of a sheet by row. `WrongUse` without a column that tells them apart.
+
+    `groups`: a row without a person is about the group that it names.
+    """
     columns = _columns(sheet)
-    if not columns.keys() - {"group", "last_name", "first_name"}:
+    if not columns.keys() - ({"last_name", "first_name"} if groups else {"group"}):
         raise WrongUse(
             f"{sheet.name}: line 1: no column that tells who it is; expected one of student, name,"
             f" id, number, login, email, github; found {', '.join(sheet.header)}"
@@ -123,11 +126,17 @@ def people_of(sheet: Sheet) -> dict[int, Person]:
         person = _person(sheet, row, columns)
         if person is None:
             continue
+        if not person.student:
+            if not (groups and person.group):
+                continue
+            person = msgspec.structs.replace(person, student=person.group)
+        if "student" not in columns and person.student.casefold() in taken and person.id:
+            person = msgspec.structs.replace(person, student=f"{person.student} {person.id}")
         earlier = taken.setdefault(person.student.casefold(), row)
         if earlier != row:
             raise WrongUse(
-                f"{sheet.name}: row {row + 1}, {person.student!r} is in row {earlier + 1} already;"
-                " give each a student of their own"
+                f"{sheet.name}: line {sheet.line(row)}: {person.student!r} is in line"
+                f" {sheet.line(earlier)} already; give each a student of their own"
             )
         people[row] = person
     return people
@@ -174,7 +183,7 @@ def _person(sheet: Sheet, row: int, columns: dict[str, int]) -> Person | None:
         ),
         "",
     )
-    return Person(**{**said, "student": student}) if student else None
+    return Person(**{**said, "student": student})
 
 
 def _keys(person: Person) -> Iterator[tuple[str, str]]:
@@ -195,11 +204,11 @@ def _keys(person: Person) -> Iterator[tuple[str, str]]:
 def _marks(wanted: Person) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
     """What to look for, the surest first: where, and which values."""
     yield ("repository",), (_plain(wanted.repository),)
-    yield ("id",), (_plain(wanted.id),)
-    yield ("number",), (_plain(wanted.number),)
+    yield ("id", "student"), (_plain(wanted.id),)
+    yield ("number", "student"), (_plain(wanted.number),)
     yield ("login", "student", "mailbox"), (_plain(wanted.login),)
-    yield ("email", "login"), (_plain(wanted.email),)
-    yield ("github",), (_plain(wanted.github),)
+    yield ("email", "student", "login"), (_plain(wanted.email),)
+    yield ("github", "student"), (_plain(wanted.github),)
     anything = ("student", "login", "email", "mailbox", "github", "number", "id")
     yield anything, (_plain(wanted.student),)
     names = tuple(_orders(wanted.name or wanted.student))

@@ -43,6 +43,9 @@ class Sheet:
                 raise WrongUse(f"{name}: row {number} is quoted in a way that cannot be kept")
         if len(self._raw) != len(self._texts):
             raise WrongUse(f"{name}: quotes that do not close")
+        self._lines = [1]
+        for cells in self._raw:
+            self._lines.append(self._lines[-1] + max(1, len("".join(cells).splitlines())))
         if not self._texts or self._texts[0] == [""]:
             raise WrongUse(f"{name}: empty; a CSV file with a header was expected")
 
@@ -84,6 +87,10 @@ class Sheet:
         """What a cell says; nothing where the row has no such cell, or there is no column."""
         cells = self._texts[row]
         return "" if column is None or column >= len(cells) else cells[column].strip()
+
+    def line(self, row: int) -> int:
+        """The line of the file in which a row begins, from 1; cells may have lines of their own."""
+        return self._lines[row]
 
     def put(self, row: int, column: int, text: str) -> None:
         """Write into a cell, in quotes where the old text had them or the new one needs them."""

@@ -69,8 +69,12 @@ class TestReading:
         assert people(text) == [Person("ada.l", number="2006", login="ada.l")]
 
     def test_two_of_one_name_are_refused_with_their_rows(self) -> None:
-        with pytest.raises(WrongUse, match="roster.csv: row 4, 'ADA' is in row 2 already"):
+        with pytest.raises(WrongUse, match="roster.csv: line 4: 'ADA' is in line 2 already"):
             people("student\nada\nben\nADA\n")
+
+    def test_of_two_with_one_name_and_no_other_mark_the_number_tells(self) -> None:
+        text = 'Student,ID,Section\n"Sample, Ada",1,S\n"Sample, Ada",2,S\n'
+        assert [each.student for each in people(text)] == ["Sample, Ada", "Sample, Ada 2"]
 
     def test_columns_that_tell_nobody_are_refused(self) -> None:
         with pytest.raises(WrongUse, match="line 1: no column that tells who it is.*points"):

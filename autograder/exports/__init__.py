@@ -1,1 +1,1 @@
-"""Files for other programs, written from the gradebook."""
+"""Files for other programs: from the gradebook into the platforms' own gradebooks."""

@@ -1,0 +1,129 @@
+"""From a class's gradebook to the files of a platform."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from autograder.assignment import Assignment
+from autograder.errors import WrongUse
+from autograder.exports import canvas, gradescope, moodle, neutral
+from autograder.exports.filling import Filled, Wanted
+from autograder.exports.final import Adjust, Final, as_graded, final_scores, without_hand_in
+from autograder.exports.late import Times, parse_time, read_times
+from autograder.feedback.pages import student_page
+from autograder.gradebook import Gradebook
+from autograder.grading import assignment_of, stages_of
+from autograder.sheet import Sheet
+
+SHEETS: dict[str, Callable[[Sheet, Iterable[Final], Wanted], Filled]] = {
+    "canvas": canvas.fill,
+    "moodle": moodle.fill,
+    "gradescope": gradescope.fill,
+}
+FORMATS = (*SHEETS, "nbgrader", "csv", "junit")
+
+
+class ClassScores(msgspec.Struct, frozen=True):
+    """The scores of a class's last run as they are handed on."""
+
+    assignment: Assignment
+    wanted: Wanted
+    finals: tuple[Final, ...]
+    unused_times: tuple[str, ...]  # of whom the times tell, and nothing was graded
+
+
+class Export(msgspec.Struct, frozen=True):
+    """The bytes of an export, and of a sheet what came of filling it in."""
+
+    data: bytes
+    filled: Filled | None = None
+    feedback: bytes | None = None  # a zip
+
+
+def class_scores(
+    folder: Path,
+    *,
+    times: Path | None = None,
+    due: str | None = None,
+    assignment: Assignment | None = None,
+    adjust: Adjust = as_graded,
+) -> ClassScores:
+    """Every score of the last run in a folder that `grade` wrote, after the late policy.
+
+    `due` takes the place of the assignment's due date; `assignment` that of the run's.
+    """
+    with Gradebook(folder) as book:
+        run = book.last_run()
+        if run is None:
+            raise WrongUse(f"{folder}: nothing was graded into it yet")
+        results = tuple(record.result for record in book.records(run))
+        origins = book.origins(run)
+    loaded = assignment or assignment_of(run)
+    late = loaded.late
+    if due is not None:
+        late = msgspec.structs.replace(late, due=_due(due))
+    known = read_times(times, late.due.tzinfo if late.due else None) if times else None
+    finals = final_scores(results, origins, late, known, adjust)
+    return ClassScores(
+        loaded,
+        Wanted(loaded.title, loaded.id, stages_of(loaded, run.stages)),
+        finals,
+        _names(finals, known) if known else (),
+    )
+
+
+def export(
+    form: str,
+    scores: ClassScores,
+    into: Path | None = None,
+    *,
+    by_stage: bool = False,
+    column: str | None = None,
+    feedback: bool = False,
+) -> Export:
+    """The class in a platform's form; `into` is the file that the platform exported."""
+    wanted = msgspec.structs.replace(scores.wanted, by_stage=by_stage, column=column)
+    if form in SHEETS:
+        if into is None:
+            raise WrongUse(
+                f"{form}: name the file that {form.capitalize()} exported with --into; its scores"
+                " are filled in"
+            )
+        sheet = Sheet.read(into)
+        filled = SHEETS[form](sheet, scores.finals, wanted)
+        zipped = None
+        if feedback:
+            zipped = moodle.feedback_zip(
+                sheet, filled, lambda final: student_page(final.result, scores.assignment).encode()
+            )
+        return Export(sheet.encode(), filled, zipped)
+    if into is not None and into.suffix == ".db":
+        raise WrongUse(
+            f"{into}: a gradebook of nbgrader's would be overwritten; name a .csv. Into the"
+            " gradebook itself the scores come by nbgrader autograde"
+        )
+    if form == "nbgrader":
+        due = scores.assignment.late.due
+        text = neutral.as_nbgrader(scores.finals, wanted, due.isoformat() if due else "")
+        return Export(text.encode())
+    if form == "csv":
+        return Export(neutral.as_csv(scores.finals, wanted).encode())
+    if form == "junit":
+        return Export(neutral.as_junit(scores.finals, wanted))
+    raise WrongUse(f"no form is called {form!r}; there is {', '.join(FORMATS)}")
+
+
+def _names(finals: tuple[Final, ...], times: Times) -> tuple[str, ...]:
+    return tuple(person.student for person in without_hand_in(finals, times))
+
+
+def _due(text: str) -> datetime:
+    found = parse_time(text, None)
+    if found is None:
+        raise WrongUse(
+            "--due: expected a time with its offset, such as 2026-10-01T23:59+02:00; found"
+            f" {text!r}"
+        )
+    return found

@@ -1,0 +1,42 @@
+"""Gradescope's CSV of grades: `Total Score` is filled in.
+
+Gradescope takes no grades back in this way; the file is for those who hand it on.
+"""
+
+from collections.abc import Iterable
+
+from autograder.exports.filling import (
+    Filled,
+    Wanted,
+    matched,
+    number,
+    required,
+    scaled,
+    shown,
+)
+from autograder.exports.final import Final
+from autograder.sheet import Sheet
+
+
+def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
+    """Fill in the scores; stages get columns of their own at the end."""
+    column = required(sheet, wanted.column or "Total Score", platform="Gradescope")
+    most = sheet.column("Max Points")
+    rows, filled = matched(sheet, finals)
+    for row, final in sorted(rows.items()):
+        if final.score is None:
+            filled.left.append((final.student, "the kit failed on the work"))
+            continue
+        theirs = number(sheet.text(row, most))
+        sheet.put(row, column, shown(scaled(final.score, wanted.points, theirs)))
+        filled.rows[row] = final
+    for stage in wanted.stages if wanted.by_stage else ():
+        title = f"{stage.id} ({shown(stage.points)} pts)"
+        place = sheet.column(title)
+        if place is None:
+            place = len(sheet.header)
+            sheet.insert(place, title)
+        for row, final in filled.rows.items():
+            score = final.stage(stage)
+            sheet.put(row, place, "" if score is None else shown(score))
+    return filled

@@ -1,0 +1,165 @@
+"""What lateness costs: worked out anew at every export, never stored with a result.
+
+Times come from a CSV file with a line for each student or group: `submitted_at`, and where one
+was granted an `extension`, which is a new due date or a time such as `2d`, `36h` or `1d 12h`.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta, tzinfo
+from pathlib import Path
+
+import msgspec
+
+from autograder.assignment import Late
+from autograder.downloads.handin import Origin
+from autograder.errors import WrongUse
+from autograder.roster import Person, Roster, people_of
+from autograder.sheet import Sheet
+
+SUBMITTED = ("submitted_at", "submission time", "submission_timestamp", "submission_time")
+DAY = 24 * 60 * 60
+DURATION = re.compile(r"(?:(?P<d>\d+)\s*d)?\s*(?:(?P<h>\d+)\s*h)?\s*(?:(?P<m>\d+)\s*m)?")
+
+
+class Handed(msgspec.Struct, frozen=True):
+    """What a line of the times tells."""
+
+    submitted: datetime | None = None
+    extended: datetime | timedelta | None = None  # a due date of one's own, or so much more time
+
+
+class Lateness(msgspec.Struct, frozen=True):
+    """What is taken off for lateness, in percent of what was earned, and why."""
+
+    percent: float = 0.0
+    reason: str = ""
+
+
+class Times:
+    """When what was handed in, by whatever marks of a student the file has."""
+
+    def __init__(self, handed: dict[Person, Handed]) -> None:
+        self._handed = handed
+        self._roster = Roster(handed)
+
+    def of(self, candidates: Iterable[Person]) -> tuple[Person, Handed] | None:
+        """The line that is about the first of these people whom it names without doubt."""
+        for person in candidates:
+            found = self._roster.find(person)
+            if len(found) == 1:
+                return found[0], self._handed[found[0]]
+        return None
+
+    @property
+    def people(self) -> tuple[Person, ...]:
+        """Whom the lines are about."""
+        return self._roster.people
+
+
+def read_times(path: Path, zone: tzinfo | None) -> Times:
+    """Read the times; `WrongUse` with line and column of what is no time.
+
+    `zone` is meant where a time has no offset: the due date's.
+    """
+    sheet = Sheet.read(path)
+    submitted, extension = sheet.column(*SUBMITTED), sheet.column("extension")
+    if submitted is None and extension is None:
+        raise WrongUse(
+            f"{path}: line 1: expected a column submitted_at or extension, found"
+            f" {', '.join(sheet.header)}"
+        )
+    handed: dict[Person, Handed] = {}
+    for row, person in people_of(sheet, groups=True).items():
+        when, more = sheet.text(row, submitted), sheet.text(row, extension)
+        where = f"{path}: line {sheet.line(row)}"
+        handed[person] = Handed(
+            _time(when, zone, f"{where}, {SUBMITTED[0]}") if when else None,
+            _extension(more, zone, f"{where}, extension") if more else None,
+        )
+    return Times(handed)
+
+
+def lateness(late: Late, origin: Origin, handed: Handed | None) -> Lateness:
+    """What a hand-in loses. What the times say counts before what the platform said.
+
+    A time needs a due date: `WrongUse` where the assignment has none.
+    """
+    handed = handed or Handed()
+    zone = late.due.tzinfo if late.due else None
+    submitted = handed.submitted or (_told(origin.submitted, zone) if late.due else None)
+    if submitted is None:
+        if not origin.late:
+            return Lateness()
+        if handed.extended is not None:
+            return Lateness(0.0, "late, with an extension")
+        percent = min(late.flat_percent, late.cap_percent)
+        return Lateness(percent, "late, nobody knows how much")
+    due = _due(late, handed.extended)
+    seconds = (submitted - due).total_seconds()
+    if seconds <= late.grace_minutes * 60:
+        return Lateness()
+    days = math.ceil(seconds / DAY)
+    percent = min(days * late.percent_per_day, late.cap_percent)
+    return Lateness(percent, f"{_span(seconds)} late")
+
+
+def _due(late: Late, extended: datetime | timedelta | None) -> datetime:
+    if isinstance(extended, datetime):
+        return extended
+    if late.due is None:
+        raise WrongUse(
+            "there are times, and no due date to compare them with: give it with --due, or as"
+            " due in [late] of assignment.toml"
+        )
+    return late.due + (extended or timedelta())
+
+
+def parse_time(text: str, zone: tzinfo | None) -> datetime | None:
+    """A time as platforms write it; None for what is none, or has no offset without a `zone`."""
+    text = re.sub(r"\s*(?:UTC|Z)$", "+00:00", text.strip())
+    text = re.sub(r"\s+([+-]\d\d:?\d\d)$", r"\1", text)
+    text = re.sub(r"(\.\d{6})\d+", r"\1", text)  # Ruby writes nanoseconds
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    found = found if found.tzinfo else found.replace(tzinfo=zone)
+    return found if found.tzinfo else None
+
+
+def _time(text: str, zone: tzinfo | None, where: str) -> datetime:
+    found = parse_time(text, zone)
+    if found is None:
+        missing = "" if zone else " with its offset, since there is no due date to take it from"
+        raise WrongUse(
+            f"{where}: expected a time such as 2026-10-01 23:59 or 2026-10-01T23:59:00+02:00"
+            f"{missing}; found {text!r}"
+        )
+    return found
+
+
+def _extension(text: str, zone: tzinfo | None, where: str) -> datetime | timedelta:
+    span = DURATION.fullmatch(text.strip())
+    if span and any(span.groups()):
+        days, hours, minutes = (int(each or 0) for each in span.groups())
+        if days < 10_000 and hours < 10_000 and minutes < 1_000_000:
+            return timedelta(days=days, hours=hours, minutes=minutes)
+    found = parse_time(text, zone)
+    if found is None:
+        raise WrongUse(
+            f"{where}: expected a time such as 2026-10-03 23:59, or 2d, 36h, 1d 12h; found {text!r}"
+        )
+    return found
+
+
+def _told(text: str, zone: tzinfo | None) -> datetime | None:
+    return parse_time(text, zone) if text else None
+
+
+def _span(seconds: float) -> str:
+    minutes = math.ceil(seconds / 60)
+    days, hours, minutes = minutes // 1440, minutes // 60 % 24, minutes % 60
+    parts = ((days, "d"), (hours, "h"), (minutes, "min"))
+    return " ".join(f"{number} {unit}" for number, unit in parts if number) or "less than 1 min"

@@ -1,0 +1,92 @@
+"""Moodle's grading worksheet, and the zip of feedback files that goes with it.
+
+Nothing but `Grade` is filled in: Moodle compares `Last modified (grade)` with what it has, so that
+column stays as it is. With `--by-stage` an empty `Feedback comments` gets the points of the stages.
+Worksheets are exported in the teacher's language: where the header is not English, `--column`
+names the grade's column, and the two behind it are taken for maximum and lock.
+"""
+
+import io
+import zipfile
+from collections.abc import Callable, Iterable
+
+from autograder.errors import WrongUse
+from autograder.exports.filling import (
+    Filled,
+    Wanted,
+    matched,
+    number,
+    required,
+    scaled,
+    shown,
+)
+from autograder.exports.final import Final
+from autograder.feedback.plain import file_name, one_line
+from autograder.roster import people_of
+from autograder.sheet import Sheet
+
+# What "Grade can be changed" says of a locked grade, in a few languages.
+LOCKED = frozenset(("no", "non", "nein", "nee", "não", "nej", "nei", "ne", "nie", "нет", "否"))
+LONG_AGO = (2020, 1, 1, 0, 0, 0)  # the same bytes on every run
+
+
+def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
+    """Fill in the grades; `WrongUse` where the sheet is no worksheet, or graded by a scale."""
+    if wanted.column:
+        column = required(sheet, wanted.column, platform="Moodle")
+    else:
+        column = required(sheet, "Grade", platform="Moodle")
+    if sheet.column("Scale") is not None:
+        raise WrongUse(f"{sheet.name}: graded by a scale; points can only be given as numbers")
+    most = sheet.column("Maximum grade")
+    lock = sheet.column("Grade can be changed")
+    if sheet.column("Grade") is None:
+        most, lock = most or column + 1, lock or column + 2
+    comments = sheet.column("Feedback comments")
+    rows, filled = matched(sheet, finals)
+    other_points = set()
+    for row, final in sorted(rows.items()):
+        locked = sheet.text(row, lock).casefold() in LOCKED
+        if final.score is None or locked:
+            reason = "its grade cannot be changed" if locked else "the kit failed on the work"
+            filled.left.append((final.student, reason))
+            continue
+        theirs = number(sheet.text(row, most))
+        comma = "," in sheet.text(row, most)
+        sheet.put(row, column, shown(scaled(final.score, wanted.points, theirs), comma=comma))
+        if theirs is not None and theirs != wanted.points:
+            other_points.add(shown(theirs))
+        if wanted.by_stage and comments is not None and not sheet.text(row, comments):
+            sheet.put(row, comments, by_stage(final, wanted))
+        filled.rows[row] = final
+    if other_points:
+        filled.notes.append(
+            f"the worksheet has {', '.join(sorted(other_points))} points: the scores of"
+            f" {shown(wanted.points)} are scaled to that"
+        )
+    return filled
+
+
+def by_stage(final: Final, wanted: Wanted) -> str:
+    """The points of the stages in one line, and what was taken off for lateness."""
+    parts = [
+        f"{stage.id} {shown(final.stage(stage) or 0.0)} of {stage.points}"
+        for stage in wanted.stages
+    ]
+    if final.lateness.percent:
+        parts.append(f"{shown(final.lateness.percent)}% taken off: {final.lateness.reason}")
+    return "; ".join(parts)
+
+
+def feedback_zip(sheet: Sheet, filled: Filled, page: Callable[[Final], bytes]) -> bytes:
+    """Each filled row's feedback page, in the folder where Moodle looks for it."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        people = people_of(sheet)
+        for row, final in sorted(filled.rows.items()):
+            person = people[row]
+            # Moodle passes over names that begin with a dot or a tilde.
+            name = file_name(one_line(person.name).replace("_", " ")).lstrip(".~_ ")
+            place = f"{name or 'Participant'}_{person.id}_assignfeedback_file/feedback.html"
+            archive.writestr(zipfile.ZipInfo(place, LONG_AGO), page(final), zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
