@@ -20,8 +20,8 @@ from autograder.errors import SurroundingsLack
 if TYPE_CHECKING:
     from autograder.assignment import Stage
     from autograder.cluster import ClusterExecutor
-    from autograder.grading import Job
     from autograder.entries import Entry
+    from autograder.grading import Job
     from autograder.result import Result
     from autograder.roster import Roster
 
