@@ -99,10 +99,11 @@ def report_class(out: Path) -> tuple[tuple[Result, ...], tuple[Stage, ...]]:
         if run is None:
             raise WrongUse(f"{out}: nothing was graded into it yet")
         assignment = assignment_of(run)
-        results = tuple(record.result for record in book.records(run))
+        records = book.records(run)
+        results = tuple(record.result for record in records)
         stages = stages_of(assignment, run.stages)
-        for result in results:
-            write_student(out, result, assignment)
+        for record in records:
+            write_student(out, record.result, assignment, record.details)
         write_class(out, results, stages, assignment)
     return results, stages
 
@@ -150,7 +151,7 @@ class _Grading:
             self._run, entry.name, submission.digest, submission.notes, fresh=self._job.fresh
         )
         if stored is not None:
-            self._tell(self._book.keep(self._run, stored).result, again=True)
+            self._tell(self._book.keep(self._run, stored), again=True)
             return
         executor = self._started()
         self._pending[executor.submit(submission, self._job.stages or None)] = submission
@@ -205,11 +206,11 @@ class _Grading:
 
     def _record(self, record: Record, *, reusable: bool) -> None:
         self._book.add(self._run, record, reusable=reusable)
-        self._tell(record.result, again=False)
+        self._tell(record, again=False)
 
-    def _tell(self, result: Result, *, again: bool) -> None:
-        write_student(self._book.folder, result, self._job.assignment)
-        self._progress.done(result, again=again)
+    def _tell(self, record: Record, *, again: bool) -> None:
+        write_student(self._book.folder, record.result, self._job.assignment, record.details)
+        self._progress.done(record.result, again=again)
 
     def _without_grading(
         self, name: str, digest: str, score: float | None, message: str, notes: tuple[str, ...]

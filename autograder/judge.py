@@ -18,6 +18,7 @@ import torch
 
 from autograder.assignment import Assignment
 from autograder.checks.plugin import Checks, check_files, equivalents_of
+from autograder.checks.seeing import attention_seen
 from autograder.checks.trial import Trial
 from autograder.errors import AutograderError, KitFault
 from autograder.exchange import Answer, Fault, Graded, Ready, Request
@@ -84,6 +85,9 @@ class Judge:
         try:
             evidence = self.checks.run(items, trial, stages)
             result, details = score(self.assignment, request.submission, trial, evidence, stages)
+            details["attention"] = attention_seen(
+                trial, self.checks.sample, self.assignment, details["standings"]
+            )
         finally:
             trial.close()
         return Graded(

@@ -15,12 +15,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 from typer.testing import Result as Outcome
 
 from autograder.assignment import load_assignment
 from autograder.cli import app
+from autograder.details import AttentionSeen, Details, HeadWeights
 from autograder.errors import KitFault, SurroundingsLack
 from autograder.gradebook import Gradebook
 from autograder.result import CriterionResult, Result, StageResult, decode_result
@@ -32,6 +34,7 @@ class StandIn:
 
     isolation = "landlock"
     error: BaseException | None = None
+    details = b""
 
     def __init__(self, assignment: Path, isolation: str | None = None) -> None:
         assert assignment.exists()
@@ -57,7 +60,7 @@ class StandIn:
             cpu_seconds=0.1,
             wall_seconds=0.1,
             isolation=self.isolation,
-            details=b"",
+            details=self.details,
         )
 
 
@@ -96,6 +99,16 @@ class TestCheck:
         assert outcome.exit_code == 0
         assert "ada: 3 of 30" in outcome.stdout
         assert "masking  3 of 9  No peeking  wrong" in outcome.stdout
+
+    def test_show_adds_the_attention_weights(self, worker: type[StandIn], work: Path) -> None:
+        head = HeadWeights(((0.7, 0.3), (0.5, 0.5)), ((1.0, 0.0), (0.4, 0.6)))
+        seen = AttentionSeen("CausalAttention", "causal", ("one", "two"), (head,), causal=True)
+        worker.details = msgspec.json.encode(Details(attention=(seen,)))
+        told = "CausalAttention: how much each word (row) attends to each (column)"
+        assert told not in run("check", work).stdout
+        shown = run("check", work, "--show").stdout
+        assert told in shown
+        assert "1 weight on words that come later" in shown
 
     def test_json_is_result_json_and_nothing_else(self, worker: type[StandIn], work: Path) -> None:
         worker.isolation = "process"  # warned about, but not here

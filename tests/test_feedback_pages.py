@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 from autograder.assignment import Assignment, load_assignment
+from autograder.details import AttentionSeen, Details, HeadWeights
 from autograder.feedback.pages import class_page, student_page
 from autograder.result import (
     CheckOutcome,
@@ -121,6 +122,48 @@ class TestStudentPage:
         text = Reader(student_page(unreadable, assignment)).text
         assert "0 of 100 points" in text
         assert "ada.zip: damaged" in text
+
+
+SEEN = AttentionSeen(
+    "CausalAttention",
+    "causal",
+    ("one", "<b>two</b>"),
+    (HeadWeights(((0.7, 0.3), (0.5, 0.5)), ((1.0, 0.0), (0.4321, 0.5679))),),
+    causal=True,
+)
+
+
+class TestPicturesOfAttention:
+    def page(self, assignment: Assignment, **policy: object) -> str:
+        feedback = msgspec.structs.replace(assignment.feedback, **policy)
+        course = msgspec.structs.replace(assignment, feedback=feedback)
+        return student_page(result(), course, Details(attention=(SEEN,)))
+
+    def test_found_stands_beside_expected_and_marks_are_explained(
+        self, assignment: Assignment
+    ) -> None:
+        reader = Reader(self.page(assignment))
+        assert reader.open == []
+        assert reader.tags.count("figure") == 1
+        for told in ("found", "expected", ".70", "1 weight on words that come later"):
+            assert told in reader.text
+
+    def test_expected_numbers_are_shown_where_the_policy_says_so(
+        self, assignment: Assignment
+    ) -> None:
+        assert ".43" not in self.page(assignment, show_expected_numbers=False)
+        assert ".43" in self.page(assignment, show_expected_numbers=True)
+
+    def test_they_explain_so_they_stay_away_with_explanations(self, assignment: Assignment) -> None:
+        assert "<figure" not in self.page(assignment, explanations="never")
+
+    def test_words_stay_text(self, assignment: Assignment) -> None:
+        reader = Reader(self.page(assignment))
+        assert "b" not in reader.tags
+        assert "<b>two</b>" in reader.text
+
+    def test_without_any_there_is_no_heading(self, assignment: Assignment) -> None:
+        assert "looks like" not in student_page(result(), assignment)
 
 
 class TestClassPage:

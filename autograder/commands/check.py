@@ -20,7 +20,9 @@ WEAK_ISOLATION = "process"
 def check(
     submission: Annotated[Path, typer.Argument(help="A folder, a .py, a notebook or a zip.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print result.json instead.")] = False,
-    show: Annotated[bool, typer.Option("--show", help="Show shares and checks too.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Shares, checks and attention weights too.")
+    ] = False,
     stage: StageOption = None,
     isolation: IsolationOption = None,
     assignment: AssignmentOption = None,
@@ -49,3 +51,11 @@ def check(
         from autograder.feedback.terminal import console, result_view
 
         console().print(result_view(graded.result, show=show))
+        if show:
+            from autograder.details import read_details
+            from autograder.feedback.heatmap_blocks import attention_blocks
+
+            numbers = loaded.feedback.show_expected_numbers
+            for seen in read_details(graded.details).attention:
+                console().print()
+                console().print(attention_blocks(seen, numbers=numbers))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.assignment import Assignment, Stage
+from autograder.details import read_details
 from autograder.errors import SurroundingsLack
 from autograder.exports.grades import grades_csv
 from autograder.feedback.pages import class_page, student_page
@@ -12,11 +13,14 @@ from autograder.feedback.plain import file_name
 from autograder.result import Result, encode_result
 
 
-def write_student(folder: Path, result: Result, assignment: Assignment) -> None:
+def write_student(
+    folder: Path, result: Result, assignment: Assignment, details: bytes = b""
+) -> None:
     """A student's `result.json` and `feedback.html`."""
     place = folder / "students" / file_name(result.submission)
     write(place / "result.json", encode_result(result))
-    write(place / "feedback.html", student_page(result, assignment).encode())
+    page = student_page(result, assignment, read_details(details))
+    write(place / "feedback.html", page.encode())
 
 
 def write_class(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -9,13 +10,28 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from autograder.assignment import Assignment, Stage
+from autograder.details import AttentionSeen, Details
+from autograder.feedback.heatmap import Grid, Remark, caption, grids, remarks
+from autograder.feedback.heatmap_svg import heatmap_svg
 from autograder.feedback.plain import file_name, one_line, plain
 from autograder.feedback.words import WORDS, points, status_of
 from autograder.result import Result
 
 
-def student_page(result: Result, assignment: Assignment) -> str:
-    """`feedback.html`: every criterion, and for each that lost points the reason."""
+@dataclass(frozen=True, slots=True)
+class _Picture:
+    """One name's attention, ready to be set."""
+
+    caption: str
+    heads: tuple[tuple[Grid, Grid], ...]
+    remarks: tuple[Remark, ...]
+
+
+def student_page(result: Result, assignment: Assignment, details: Details | None = None) -> str:
+    """`feedback.html`: every criterion, for each that lost points the reason, and pictures of it.
+
+    Of the details nothing is shown but the pictures, which are of inputs that are no hidden ones.
+    """
     handouts = {
         (stage.id, criterion.id): (stage.handout.name, criterion.section)
         for stage in assignment.stages
@@ -28,9 +44,23 @@ def student_page(result: Result, assignment: Assignment) -> str:
             title=assignment.title,
             result=result,
             handouts=handouts,
+            attention=_pictures(details or Details(), assignment),
             explained=assignment.feedback.explanations == "always",
         )
     )
+
+
+def _pictures(details: Details, assignment: Assignment) -> dict[str, list[_Picture]]:
+    """Pictures of attention by stage."""
+    numbers = assignment.feedback.show_expected_numbers
+
+    def picture(seen: AttentionSeen) -> _Picture:
+        return _Picture(caption(seen), grids(seen, numbers=numbers), remarks(seen))
+
+    return {
+        stage.id: [picture(seen) for seen in details.attention if seen.stage == stage.id]
+        for stage in assignment.stages
+    }
 
 
 def class_page(results: Iterable[Result], stages: Iterable[Stage], assignment: Assignment) -> str:
@@ -62,7 +92,13 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters.update(
-        folder=file_name, line=one_line, points=points, prose=_prose, words=WORDS.__getitem__
+        folder=file_name,
+        heatmap=heatmap_svg,
+        line=one_line,
+        points=points,
+        prose=_prose,
+        prose_line=_with_code,
+        words=WORDS.__getitem__,
     )
     environment.globals["status_of"] = status_of
     return environment

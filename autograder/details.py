@@ -1,0 +1,102 @@
+"""What a gradebook keeps about a result besides `result.json`: for the teacher, and for pictures.
+
+The judge writes it as JSON, pages and commands read it. Every part may be missing: an older kit
+wrote less, and a submission that could not be read has none.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+#: A matrix of numbers, row by row; None where no finite number was.
+Matrix = tuple[tuple[float | None, ...], ...]
+
+
+#: Weights that differ by less look the same, as they are shown with two digits.
+VISIBLE = 0.005
+
+
+class HeadWeights(msgspec.Struct, frozen=True):
+    """The attention weights of one head, `(T, T)`: what was found and what a right program has."""
+
+    found: Matrix
+    expected: Matrix
+
+
+class AttentionSeen(msgspec.Struct, frozen=True):
+    """What one name's attention looks like, on inputs that are no hidden ones.
+
+    causal: whether nothing may stand above the diagonal. shares: whether each row is to sum to 1
+    (a mask is none). sure: whether what was found is known to be its weights, or only what came
+    out in their place, because its mistake is an unknown one.
+    """
+
+    name: str
+    stage: str
+    tokens: tuple[str, ...]
+    heads: tuple[HeadWeights, ...]
+    causal: bool
+    shares: bool = True
+    sure: bool = True
+
+
+class StandingSeen(msgspec.Struct, frozen=True):
+    """How one name stands: `right`, `explained`, `unexplained`, ... and by which mistakes."""
+
+    kind: str
+    misconceptions: tuple[str, ...] = ()
+    alternatives: tuple[tuple[str, ...], ...] = ()
+
+
+class FailureSeen(msgspec.Struct, frozen=True):
+    """One check that did not pass, with the numbers that only a teacher may see."""
+
+    check: str
+    status: str
+    found: str = ""
+    expected: str = ""
+    numbers: str = ""
+    text: str = ""
+
+
+class Numbers(msgspec.Struct, frozen=True):
+    """A tensor as it is shown to a teacher: its shape and its first numbers, rounded."""
+
+    shape: tuple[int, ...]
+    numbers: tuple[float | None, ...]
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """The first call of a name that did not give what the reference gives."""
+
+    name: str
+    check: str
+    call: str
+    inputs: dict[str, Numbers]
+    expected: Numbers
+    found: Numbers | None
+    exception: str = ""
+
+
+class Details(msgspec.Struct, frozen=True):
+    """All of it. fingerprints: by name, rounded outputs of names that nothing explains.
+
+    titles: what the misconceptions are called, by id.
+    """
+
+    standings: dict[str, StandingSeen] = {}
+    failures: tuple[FailureSeen, ...] = ()
+    attention: tuple[AttentionSeen, ...] = ()
+    comparisons: tuple[Comparison, ...] = ()
+    fingerprints: dict[str, tuple[float | None, ...]] = {}
+    titles: dict[str, str] = {}
+
+
+def read_details(data: bytes) -> Details:
+    """The details that the judge wrote; empty ones where nothing readable was stored."""
+    if not data:
+        return Details()
+    try:
+        return msgspec.json.decode(data, type=Details)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return Details()
