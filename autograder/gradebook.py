@@ -15,62 +15,16 @@ from typing import Literal
 import msgspec
 from filelock import FileLock, Timeout
 
+from autograder.adjustments import Adjustment
 from autograder.downloads.handin import Origin
 from autograder.errors import SurroundingsLack, WrongUse
+from autograder.gradebook_tables import ADDED, TABLES, VERSION
 from autograder.grading_key import GradingKey
 from autograder.result import Result, decode_result, encode_result
 
 FILE_NAME = "gradebook.sqlite"
 LOCK_NAME = ".lock"
-VERSION = 1  # of the tables
-
 Outcome = Literal["running", "finished", "interrupted", "failed"]
-
-TABLES = """
-create table runs (
-    id integer primary key,
-    started text not null,
-    finished text,
-    outcome text not null,
-    assignment text not null,   -- where its assignment.toml lies
-    stages text not null,       -- ids with commas between; empty for all
-    key text not null,          -- digest of the grading key
-    key_parts text not null,    -- the grading key itself, JSON
-    isolation text not null     -- empty where nothing had to be graded
-);
-create table results (
-    id integer primary key,
-    run integer not null references runs,  -- that graded it
-    student text not null,
-    digest text not null,
-    notes text not null,        -- of the reading: the digest does not cover what was ignored
-    key text not null,          -- empty where the result is not to be used again
-    stages text not null,
-    result blob not null,       -- the bytes of result.json
-    details blob not null,      -- for the teacher
-    cpu_seconds real not null,
-    wall_seconds real not null,
-    isolation text not null
-);
-create index results_by_work on results (student, digest, key);
-create table entries (
-    run integer not null references runs,
-    student text not null,
-    result integer not null references results,
-    primary key (run, student)
-) without rowid;
-"""
-
-
-# Came later: made in older gradebooks too, which are else as they were.
-ORIGINS = """
-create table if not exists origins (
-    run integer not null references runs,
-    student text not null,
-    origin blob not null,       -- what the platform and the roster said of the entry, JSON
-    primary key (run, student)
-) without rowid;
-"""
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -268,6 +222,44 @@ class Gradebook:
         stages = tuple(filter(None, row[5].split(",")))
         return Run(row[0], row[1], row[2], row[3], row[4], stages, row[6], row[7])
 
+    def runs(self) -> tuple[Run, ...]:
+        """Every run, the oldest first."""
+        numbers = self._database.execute("select id from runs order by id").fetchall()
+        return tuple(self.run(number) for (number,) in numbers)
+
+    def key_of(self, run: Run) -> GradingKey | None:
+        """What a run's results depend on, part by part; None where an older kit wrote it."""
+        row = self._database.execute("select key_parts from runs where id = ?", (run.id,))
+        try:
+            return msgspec.json.decode(row.fetchone()[0], type=GradingKey)
+        except msgspec.DecodeError:
+            return None
+
+    def adjust(self, adjustment: Adjustment) -> None:
+        """Keep a teacher's change; it takes the place of an earlier one of the same criterion."""
+        with self._writing():
+            self._database.execute(
+                "insert into adjustments (made, student, stage, criterion, points, reason)"
+                " values (?, ?, ?, ?, ?, ?)",
+                (
+                    adjustment.made or _now(),
+                    adjustment.student,
+                    adjustment.stage,
+                    adjustment.criterion,
+                    adjustment.points,
+                    adjustment.reason,
+                ),
+            )
+
+    def adjustments(self) -> tuple[Adjustment, ...]:
+        """The teacher's changes that are in force, in the order in which they were made."""
+        rows = self._database.execute(
+            "select student, stage, criterion, points, reason, made from adjustments where id in"
+            " (select max(id) from adjustments group by student, stage, criterion)"
+            " and points is not null order by id"
+        )
+        return tuple(Adjustment(*row) for row in rows)
+
     def records(self, run: Run) -> tuple[Record, ...]:
         """Every student's result in a run, by name."""
         numbers = self._database.execute(
@@ -294,7 +286,7 @@ class Gradebook:
             if version == 0:
                 database.executescript(f"begin; {TABLES} pragma user_version = {VERSION}; commit;")
             if version in (0, VERSION):
-                database.executescript(ORIGINS)
+                database.executescript(ADDED)
         except sqlite3.OperationalError as error:
             raise self._lack(error) from None
         except sqlite3.DatabaseError as error:

@@ -1,6 +1,6 @@
 """A class: who is in it, what has to be graded, and what is done with the results."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -8,16 +8,20 @@ from typing import Protocol
 
 import msgspec
 
+from autograder.adjustments import adjusted_results
 from autograder.assignment import Assignment, Stage, load_assignment
+from autograder.class_analysis import Graded
+from autograder.details import read_details
 from autograder.entries import Entry as Entry
 from autograder.entries import entries_of as entries_of
 from autograder.errors import AutograderError, KitFault, SurroundingsLack, WrongUse
-from autograder.exchange import Graded
+from autograder.exchange import Graded as Answer
 from autograder.executor import Executor
 from autograder.feedback.files import write_class, write_student
 from autograder.gradebook import Gradebook, Outcome, Record, Run
 from autograder.grading_key import GradingKey
 from autograder.result import SCHEMA, Result
+from autograder.similarity import Pair
 from autograder.submission import Submission, Unreadable
 
 WEAK_ISOLATION = "process"
@@ -64,7 +68,7 @@ def grade_class(
     start: Starter,
     progress: Progress,
 ) -> tuple[Result, ...]:
-    """Grade a class into `out` and return every result by name.
+    """Grade a class into `out` and return every result by name, with teachers' changes.
 
     Stored results that are still right are used again. `start` is called when the first
     submission needs grading. A result without a score is one that the kit failed on: see
@@ -77,7 +81,8 @@ def grade_class(
         progress.begin(len(entries))
         with _closing(book, run, job):
             _Grading(book, run, job, start, progress).go_through(entries)
-        return tuple(record.result for record in book.records(run))
+        results = [record.result for record in book.records(run)]
+        return adjusted_results(results, book.adjustments(), job.graded_stages)
 
 
 def ungraded(results: tuple[Result, ...]) -> KitFault | None:
@@ -92,20 +97,35 @@ def ungraded(results: tuple[Result, ...]) -> KitFault | None:
     )
 
 
-def report_class(out: Path) -> tuple[tuple[Result, ...], tuple[Stage, ...]]:
-    """Write the files of the last run again, from the gradebook alone."""
+def report_class(
+    out: Path, similar: Sequence[Pair] | None = None
+) -> tuple[tuple[Graded, ...], tuple[Stage, ...]]:
+    """Write the files of the last run again, from the gradebook alone.
+
+    The results come back as they count, with teachers' changes laid over them.
+    """
     with Gradebook(out) as book:
-        run = book.last_run()
-        if run is None:
-            raise WrongUse(f"{out}: nothing was graded into it yet")
-        assignment = assignment_of(run)
-        records = book.records(run)
-        results = tuple(record.result for record in records)
-        stages = stages_of(assignment, run.stages)
-        for record in records:
-            write_student(out, record.result, assignment, record.details)
-        write_class(out, results, stages, assignment)
-    return results, stages
+        graded, stages, assignment = last_class(book)
+        adjustments = book.adjustments()
+        for entry in graded:
+            write_student(out, entry, stages, assignment, adjustments)
+        write_class(out, graded, stages, assignment, adjustments, similar)
+    counting = adjusted_results([entry.result for entry in graded], adjustments, stages)
+    return tuple(map(Graded, counting, (entry.details for entry in graded))), stages
+
+
+def last_class(book: Gradebook) -> tuple[tuple[Graded, ...], tuple[Stage, ...], Assignment]:
+    """The last run's results as they were graded, its stages, and its assignment."""
+    run = book.last_run()
+    if run is None:
+        raise WrongUse(f"{book.folder}: nothing was graded into it yet")
+    assignment = assignment_of(run)
+    graded = tuple(map(_with_details, book.records(run)))
+    return graded, stages_of(assignment, run.stages), assignment
+
+
+def _with_details(record: Record) -> Graded:
+    return Graded(record.result, read_details(record.details))
 
 
 class _Grading:
@@ -119,8 +139,9 @@ class _Grading:
         self._job = job
         self._start = start
         self._progress = progress
+        self._adjustments = book.adjustments()
         self._executor: Executor | None = None
-        self._pending: dict[Future[Graded], Submission] = {}
+        self._pending: dict[Future[Answer], Submission] = {}
 
     def go_through(self, entries: tuple[Entry, ...]) -> None:
         """Everything that is left to do, and the executor closed whatever happens."""
@@ -177,7 +198,7 @@ class _Grading:
         for future in done:
             self._finish(self._pending.pop(future), future)
 
-    def _finish(self, submission: Submission, future: Future[Graded]) -> None:
+    def _finish(self, submission: Submission, future: Future[Answer]) -> None:
         try:
             graded = future.result()
         except (SurroundingsLack, WrongUse):
@@ -209,7 +230,13 @@ class _Grading:
         self._tell(record, again=False)
 
     def _tell(self, record: Record, *, again: bool) -> None:
-        write_student(self._book.folder, record.result, self._job.assignment, record.details)
+        write_student(
+            self._book.folder,
+            _with_details(record),
+            self._job.graded_stages,
+            self._job.assignment,
+            self._adjustments,
+        )
         self._progress.done(record.result, again=again)
 
     def _without_grading(
@@ -249,8 +276,8 @@ def _closing(book: Gradebook, run: Run, job: Job) -> Iterator[None]:
 
 
 def _write_class(book: Gradebook, run: Run, job: Job) -> None:
-    results = tuple(record.result for record in book.records(run))
-    write_class(book.folder, results, job.graded_stages, job.assignment)
+    graded = tuple(map(_with_details, book.records(run)))
+    write_class(book.folder, graded, job.graded_stages, job.assignment, book.adjustments())
 
 
 def assignment_of(run: Run) -> Assignment:

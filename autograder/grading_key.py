@@ -16,6 +16,8 @@ from autograder.assignment import FILE_NAME, PACKAGE, Assignment
 
 # What students and teachers read is made from results and changes none.
 WITHOUT_EFFECT = (
+    "adjustments.py",
+    "class_analysis.py",
     "cli.py",
     "cluster.py",
     "cluster_worker.py",
@@ -24,7 +26,11 @@ WITHOUT_EFFECT = (
     "exports",
     "feedback",
     "gradebook.py",
+    "gradebook_tables.py",
+    "history.py",
+    "item_analysis.py",
     "release",
+    "similarity.py",
 )
 # These have a part of the key to themselves, or are built from what has.
 ELSEWHERE = ("checks", "misconceptions", "_assignments", "solutions", "student_template")

@@ -22,6 +22,7 @@ from autograder.checks.seeing import attention_seen
 from autograder.checks.trial import Trial
 from autograder.errors import AutograderError, KitFault
 from autograder.exchange import Answer, Fault, Graded, Ready, Request
+from autograder.retelling import comparisons, titles_of
 from autograder.sandbox.room import Sandbox
 from autograder.scoring import score
 
@@ -85,9 +86,13 @@ class Judge:
         try:
             evidence = self.checks.run(items, trial, stages)
             result, details = score(self.assignment, request.submission, trial, evidence, stages)
-            details["attention"] = attention_seen(
-                trial, self.checks.sample, self.assignment, details["standings"]
-            )
+            details |= {
+                "titles": titles_of(self.assignment, result),
+                "comparisons": comparisons(self.assignment, evidence),
+                "attention": attention_seen(
+                    trial, self.checks.sample, self.assignment, details["standings"]
+                ),
+            }
         finally:
             trial.close()
         return Graded(

@@ -96,8 +96,8 @@ def report(
     """Write a class's pages and tables again, from its gradebook."""
     from autograder.grading import report_class
 
-    results, stages = report_class(folder)
-    _print_class(folder, results, stages)
+    graded, stages = report_class(folder)
+    _print_class(folder, [entry.result for entry in graded], stages)
 
 
 @contextmanager

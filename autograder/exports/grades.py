@@ -2,32 +2,48 @@
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Sequence
 
+from autograder.adjustments import Adjusted, Adjustment, adjusted
 from autograder.assignment import Stage
 from autograder.feedback.plain import spreadsheet_cell
 from autograder.feedback.words import status_of
 from autograder.result import Result
 
 
-def grades_csv(results: Iterable[Result], stages: Iterable[Stage]) -> str:
-    """The table as CSV. A stage is 0 where the work could not be read, empty without a score."""
+def grades_csv(
+    results: Sequence[Result],
+    stages: Sequence[Stage],
+    adjustments: Sequence[Adjustment] = (),
+) -> str:
+    """The table as CSV. A stage is 0 where the work could not be read, empty without a score.
+
+    Scores are those that count. Where a teacher changed any, a last column tells by how much.
+    """
     columns = [stage.id for stage in stages]
+    told = [adjusted(result, adjustments, stages) for result in results]
+    any_changed = any(each.applied for each in told)
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["student", *columns, "score", "status"])
-    for result in results:
+    writer.writerow(["student", *columns, "score", "status", *["changed by hand"] * any_changed])
+    for each in told:
+        result = each.result
         scores = {stage.id: stage.score for stage in result.stages}
         unseen = None if result.score is None else 0.0
-        writer.writerow(
-            [
-                spreadsheet_cell(result.submission),
-                *(_number(scores.get(stage, unseen)) for stage in columns),
-                _number(result.score),
-                status_of(result),
-            ]
-        )
+        row = [
+            spreadsheet_cell(result.submission),
+            *(_number(scores.get(stage, unseen)) for stage in columns),
+            _number(result.score),
+            status_of(result),
+        ]
+        if any_changed:
+            row.append(_number(_difference(each)) if each.applied else "")
+        writer.writerow(row)
     return text.getvalue()
+
+
+def _difference(told: Adjusted) -> float:
+    return round((told.result.score or 0.0) - (told.raw.score or 0.0), 4)
 
 
 def _number(score: float | None) -> str:

@@ -4,31 +4,47 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from autograder.adjustments import Adjustment, adjusted
 from autograder.assignment import Assignment, Stage
-from autograder.details import read_details
+from autograder.class_analysis import Graded
 from autograder.errors import SurroundingsLack
 from autograder.exports.grades import grades_csv
-from autograder.feedback.pages import class_page, student_page
+from autograder.feedback.pages import student_page
 from autograder.feedback.plain import file_name
-from autograder.result import Result, encode_result
+from autograder.result import encode_result
+from autograder.similarity import Pair
 
 
 def write_student(
-    folder: Path, result: Result, assignment: Assignment, details: bytes = b""
+    folder: Path,
+    graded: Graded,
+    stages: Sequence[Stage],
+    assignment: Assignment,
+    adjustments: Sequence[Adjustment] = (),
 ) -> None:
-    """A student's `result.json` and `feedback.html`."""
-    place = folder / "students" / file_name(result.submission)
-    write(place / "result.json", encode_result(result))
-    page = student_page(result, assignment, read_details(details))
+    """A student's `result.json`, as it was graded, and `feedback.html`, as it counts."""
+    place = folder / "students" / file_name(graded.student)
+    told = adjusted(graded.result, adjustments, stages)
+    page = student_page(told.result, assignment, graded.details, told.applied)
+    write(place / "result.json", encode_result(graded.result))
     write(place / "feedback.html", page.encode())
 
 
 def write_class(
-    folder: Path, results: Sequence[Result], stages: Sequence[Stage], assignment: Assignment
+    folder: Path,
+    graded: Sequence[Graded],
+    stages: Sequence[Stage],
+    assignment: Assignment,
+    adjustments: Sequence[Adjustment] = (),
+    similar: Sequence[Pair] | None = None,
 ) -> None:
     """`grades.csv` and `class.html`."""
-    write(folder / "grades.csv", grades_csv(results, stages).encode())
-    write(folder / "class.html", class_page(results, stages, assignment).encode())
+    from autograder.feedback.class_page import class_page  # brings what draws figures
+
+    results = [entry.result for entry in graded]
+    write(folder / "grades.csv", grades_csv(results, stages, adjustments).encode())
+    page = class_page(graded, stages, assignment, adjustments, similar)
+    write(folder / "class.html", page.encode())
 
 
 def write(file: Path, data: bytes) -> None:

@@ -1,7 +1,7 @@
-"""The web pages: a student's feedback and the class at a glance. Jinja2 escapes all text."""
+"""A student's feedback as a web page, and what all pages are set with. Jinja2 escapes all text."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -9,7 +9,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.assignment import Assignment, Stage
+from autograder.adjustments import Adjustment
+from autograder.assignment import Assignment
 from autograder.details import AttentionSeen, Details
 from autograder.feedback.heatmap import Grid, Remark, caption, grids, remarks
 from autograder.feedback.heatmap_svg import heatmap_svg
@@ -27,10 +28,16 @@ class _Picture:
     remarks: tuple[Remark, ...]
 
 
-def student_page(result: Result, assignment: Assignment, details: Details | None = None) -> str:
+def student_page(
+    result: Result,
+    assignment: Assignment,
+    details: Details | None = None,
+    changes: Sequence[tuple[Adjustment, float]] = (),
+) -> str:
     """`feedback.html`: every criterion, for each that lost points the reason, and pictures of it.
 
     Of the details nothing is shown but the pictures, which are of inputs that are no hidden ones.
+    `changes` are a teacher's, already in the result's scores, each with what was graded.
     """
     handouts = {
         (stage.id, criterion.id): (stage.handout.name, criterion.section)
@@ -38,12 +45,13 @@ def student_page(result: Result, assignment: Assignment, details: Details | None
         for criterion in stage.criteria
     }
     return (
-        _environment()
+        environment()
         .get_template("student.html.j2")
         .render(
             title=assignment.title,
             result=result,
             handouts=handouts,
+            changes={(each.stage, each.criterion): (each, graded) for each, graded in changes},
             attention=_pictures(details or Details(), assignment),
             explained=assignment.feedback.explanations == "always",
         )
@@ -63,27 +71,10 @@ def _pictures(details: Details, assignment: Assignment) -> dict[str, list[_Pictu
     }
 
 
-def class_page(results: Iterable[Result], stages: Iterable[Stage], assignment: Assignment) -> str:
-    """`class.html`: a line a student, each with a link to the student's page."""
-    rows = tuple(results)
-    columns = tuple(stages)
-    scores = [result.score for result in rows if result.score is not None]
-    return (
-        _environment()
-        .get_template("class.html.j2")
-        .render(
-            title=assignment.title,
-            results=rows,
-            stages=columns,
-            max_score=sum(stage.points for stage in columns),
-            mean=sum(scores) / len(scores) if scores else None,
-        )
-    )
-
-
 @cache
-def _environment() -> Environment:
-    environment = Environment(
+def environment() -> Environment:
+    """What all pages are set with: templates, filters, and everything escaped."""
+    made = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -91,7 +82,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(
+    made.filters.update(
         folder=file_name,
         heatmap=heatmap_svg,
         line=one_line,
@@ -100,8 +91,8 @@ def _environment() -> Environment:
         prose_line=_with_code,
         words=WORDS.__getitem__,
     )
-    environment.globals["status_of"] = status_of
-    return environment
+    made.globals["status_of"] = status_of
+    return made
 
 
 def _prose(text: str) -> Markup:

@@ -1,0 +1,118 @@
+"""The class as a web page: one file without network, in the same hand as the students' pages."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from markupsafe import Markup
+
+from autograder.adjustments import Adjusted, Adjustment, adjusted
+from autograder.assignment import Assignment, Stage
+from autograder.class_analysis import Graded, analysed
+from autograder.feedback.figures import criteria_figure, score_figure
+from autograder.feedback.pages import environment
+from autograder.item_analysis import remark
+from autograder.result import Result
+from autograder.similarity import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A teacher's change as the page tells it."""
+
+    student: str
+    stage: str
+    criterion: str
+    graded: float
+    counts: float
+    reason: str
+
+
+def class_page(
+    graded: Sequence[Graded],
+    stages: Sequence[Stage],
+    assignment: Assignment,
+    adjustments: Sequence[Adjustment] = (),
+    similar: Sequence[Pair] | None = None,
+) -> str:
+    """`class.html`: scores, criteria, misconceptions, and a line a student.
+
+    All figures are of the scores that count, teachers' changes included. `similar` is None where
+    nobody asked for it.
+    """
+    told = [adjusted(entry.result, adjustments, stages) for entry in graded]
+    results = [each.result for each in told]
+    found = analysed(
+        [Graded(each.result, entry.details) for each, entry in zip(told, graded, strict=True)],
+        [(stage.id, stage.title, float(stage.points)) for stage in stages],
+    )
+    script = _script()
+    changes = [change for each in told for change in _changes(each)]
+    items = found.items.items
+    page = environment().overlay()
+    page.filters = environment().filters | {
+        "criteria_figure": criteria_figure,
+        "remark": remark,
+        "score_figure": score_figure,
+    }
+    return page.get_template("class.html.j2").render(
+        title=assignment.title,
+        results=results,
+        stages=stages,
+        max_score=sum(stage.points for stage in stages),
+        found=found,
+        of_stage=lambda stage: [item for item in items if item.stage == stage],
+        named=_named,
+        changes=changes,
+        changed={change.student for change in changes},
+        similar=similar,
+        script=script,
+        script_hash=_hash_of(script),
+    )
+
+
+def _named(result: Result) -> list[str]:
+    """The ids of what a student's work shows, each once."""
+    return list(
+        dict.fromkeys(
+            each
+            for stage in result.stages
+            for criterion in stage.criteria
+            for each in criterion.misconceptions
+        )
+    )
+
+
+def _changes(told: Adjusted) -> list[_Change]:
+    counts = {
+        (stage.id, criterion.id): criterion.score
+        for stage in told.result.stages
+        for criterion in stage.criteria
+    }
+    return [
+        _Change(
+            each.student,
+            each.stage,
+            each.criterion,
+            graded,
+            counts[each.stage, each.criterion],
+            each.reason,
+        )
+        for each, graded in told.applied
+    ]
+
+
+@cache
+def _script() -> Markup:
+    return Markup((Path(__file__).parent / "templates" / "class.js").read_text())
+
+
+def _hash_of(script: str) -> str:
+    """What lets this script run, and no other that might have got into the page."""
+    digest = hashlib.sha256(script.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"

@@ -1,0 +1,88 @@
+"""What a teacher is told beyond the result: the first wrong call of each name, in numbers, and
+what the misconceptions are called. Written by the judge, which alone has tensors and catalogue.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor
+
+from autograder.assignment import Assignment, Stage
+from autograder.catalogue import load_catalogue
+from autograder.chain import Given, run
+from autograder.checks.evidence import Evidence, Recorded
+from autograder.details import Comparison, Numbers
+from autograder.result import Result
+from autograder.telling import call_in_words
+
+#: Numbers kept of one tensor: a batch of outputs and their inputs, but no whole model.
+MOST_NUMBERS = 120
+DIGITS = 4
+
+
+def titles_of(assignment: Assignment, result: Result) -> dict[str, str]:
+    """What the misconceptions that a result names are called, by id."""
+    return {
+        each: load_catalogue(assignment.stage(stage.id).misconceptions).named(each).title
+        for stage in result.stages
+        for criterion in stage.criteria
+        for each in criterion.misconceptions
+    }
+
+
+def comparisons(assignment: Assignment, evidence: Evidence) -> tuple[Comparison, ...]:
+    """The first call of each name that did not give the reference's numbers."""
+    wrong: dict[str, Recorded] = {}
+    for entry in evidence.recorded:
+        if not entry.right:
+            wrong.setdefault(entry.check.name, entry)
+    return tuple(
+        _comparison(stage, wrong[name])
+        for stage in assignment.stages
+        for name in stage.names
+        if name in wrong
+    )
+
+
+def _comparison(stage: Stage, entry: Recorded) -> Comparison:
+    given = entry.observation.given
+    chain = load_catalogue(stage.misconceptions).chains[entry.check.name]
+    with torch.no_grad():
+        expected = run(chain, given)
+    found = entry.observation.value
+    return Comparison(
+        name=entry.check.name,
+        check=entry.check_id,
+        call=call_in_words(entry),
+        inputs={name: _numbers(tensor) for name, tensor in _inputs(given)},
+        expected=_numbers(expected),
+        found=None if found is None else _numbers(found),
+        exception=entry.observation.exception,
+    )
+
+
+def _inputs(given: Given) -> Iterator[tuple[str, Tensor]]:
+    for name in ("query", "tokens", "scores"):
+        tensor = getattr(given, name)
+        if tensor is not None:
+            yield name, tensor
+    if given.count:
+        yield "num_tokens", torch.tensor(given.count)
+    for role, weight in given.weights.items():
+        yield f"weights of the {role.replace('_', ' ')}", weight
+    for number, part in enumerate(given.parts):
+        yield f"output of head {number + 1}", part
+
+
+def _numbers(tensor: Tensor) -> Numbers:
+    flat = tensor.detach().flatten()[:MOST_NUMBERS].double()
+    return Numbers(
+        tuple(tensor.shape),
+        tuple(
+            float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None
+            for number in flat.tolist()
+        ),
+    )
