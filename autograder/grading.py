@@ -21,7 +21,7 @@ from autograder.feedback.files import write_class, write_student
 from autograder.gradebook import Gradebook, Outcome, Record, Run
 from autograder.grading_key import GradingKey
 from autograder.result import SCHEMA, Result
-from autograder.similarity import Pair
+from autograder.similarity import Pair, similar_pairs
 from autograder.submission import Submission, Unreadable
 
 WEAK_ISOLATION = "process"
@@ -114,6 +114,15 @@ def report_class(
     return tuple(map(Graded, counting, (entry.details for entry in graded))), stages
 
 
+def similar_in(entries: tuple[Entry, ...], assignment: Assignment) -> tuple[Pair, ...]:
+    """The pairs of entries that are more alike than the assignment makes likely."""
+    read = []
+    for entry in entries:
+        with suppress(Unreadable):  # it is told of elsewhere
+            read.append(entry.read(assignment.limits))
+    return similar_pairs(read, assignment)
+
+
 def last_class(book: Gradebook) -> tuple[tuple[Graded, ...], tuple[Stage, ...], Assignment]:
     """The last run's results as they were graded, its stages, and its assignment."""
     run = book.last_run()
@@ -122,6 +131,12 @@ def last_class(book: Gradebook) -> tuple[tuple[Graded, ...], tuple[Stage, ...], 
     assignment = assignment_of(run)
     graded = tuple(map(_with_details, book.records(run)))
     return graded, stages_of(assignment, run.stages), assignment
+
+
+def last_assignment(out: Path) -> Assignment:
+    """The assignment of the last run of a gradebook."""
+    with Gradebook(out) as book:
+        return last_class(book)[2]
 
 
 def _with_details(record: Record) -> Graded:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from autograder.feedback.words import points
 from autograder.result import CriterionResult, Result, Status
 
 #: Checks named in one reason; more would hide what matters.
@@ -114,7 +113,7 @@ def _why(before: CriterionResult | None, after: CriterionResult | None) -> str:
         return "only the later run has it" if before is None else "only the earlier run has it"
     told = []
     if before.max_score != after.max_score:
-        told.append(f"worth {points(before.max_score)} before and {points(after.max_score)} now")
+        told.append(f"worth {before.max_score:g} before and {after.max_score:g} now")
     if _verdict(before) != _verdict(after):
         told.append(f"{_verdict(before)} before, {_verdict(after)} now")
     checks = _checks_that_changed(_outcomes(before), _outcomes(after))

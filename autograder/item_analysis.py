@@ -144,9 +144,9 @@ def uncertainty(students: int) -> float:
 def analyse(results: Sequence[Result]) -> ItemAnalysis:
     """The items of all submissions that were graded on the same criteria.
 
-    One that could not be read, or that the kit failed on, says nothing about an item.
+    One that could not be read says nothing about an item, whatever points it was given by hand.
     """
-    graded = [result for result in results if result.stages and result.score is not None]
+    graded = [result for result in results if result.stages and result.status is None]
     if not graded:
         return ItemAnalysis(0, (), None)
     columns = [_criteria(result) for result in graded]

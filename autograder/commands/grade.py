@@ -45,6 +45,9 @@ def grade(
     ] = None,
     stage: StageOption = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Grade everything anew.")] = False,
+    similarity: Annotated[
+        bool, typer.Option("--similarity", help="Tell which submissions are oddly alike.")
+    ] = False,
     assignment: AssignmentOption = None,
 ) -> None:
     """Grade a class into a folder; run again, it does only what is left or has changed.
@@ -55,7 +58,14 @@ def grade(
     from autograder.executor import Executor, LocalExecutor, cores
     from autograder.feedback.progress import RunProgress
     from autograder.feedback.terminal import console
-    from autograder.grading import Job, entries_of, grade_class, ungraded
+    from autograder.grading import (
+        Job,
+        entries_of,
+        grade_class,
+        report_class,
+        similar_in,
+        ungraded,
+    )
     from autograder.grading_key import grading_key
     from autograder.roster import read_roster
     from autograder.secret import load_secret
@@ -81,6 +91,8 @@ def grade(
 
     with _ended_politely(), RunProgress(console(stderr=True)) as progress:
         results = grade_class(entries, out, job, start, progress)
+    if similarity:
+        report_class(out, similar_in(entries, loaded))
     _print_class(out, results, job.graded_stages)
     if people is not None:
         _print_gaps(entries, people)
@@ -92,12 +104,30 @@ def grade(
 @command
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that grade wrote.")],
+    text: Annotated[
+        bool, typer.Option("--text", help="Print the class report as text as well.")
+    ] = False,
+    similarity: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="CLASS", help="Compare the submissions in this folder with one another."
+        ),
+    ] = None,
 ) -> None:
-    """Write a class's pages and tables again, from its gradebook."""
-    from autograder.grading import report_class
+    """Write a class's pages and tables again, from its gradebook: autograder report results"""
+    from autograder.grading import entries_of, last_assignment, report_class, similar_in
 
-    graded, stages = report_class(folder)
-    _print_class(folder, [entry.result for entry in graded], stages)
+    similar = None
+    if similarity is not None:
+        similar = similar_in(entries_of(similarity, folder), last_assignment(folder))
+    graded, stages = report_class(folder, similar)
+    if text:
+        from autograder.feedback.class_text import class_text
+        from autograder.feedback.terminal import console
+
+        console().print(class_text(graded, stages, similar))
+    else:
+        _print_class(folder, [entry.result for entry in graded], stages)
 
 
 @contextmanager

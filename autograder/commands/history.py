@@ -1,4 +1,4 @@
-"""`autograder diff`, `adjust`, `explain`: what changed, a teacher's change, one result in full."""
+"""`autograder diff`, `adjust` and `explain`: what changed, a teacher's change, one result told."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

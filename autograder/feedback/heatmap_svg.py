@@ -15,8 +15,8 @@ from autograder.feedback.heatmap import Cell, Grid
 CELL = 40
 HEAD = 52  # above the cells, for the words that are looked at
 SIDE = 66  # left of them, for the words that look
-SUMS = 62  # right of them, for the rows' sums
-DARKEST = 0.55  # so that a number can be read on it, in light and in dark
+SUMS = 96  # right of them, for the rows' sums
+DARKEST = 0.6  # so that a number can be read on it, in light and in dark
 
 _TEXT = Markup('<text class="{kind}" x="{x:g}" y="{y:g}"{turned}>{text}</text>')
 _RECT = Markup(
@@ -70,7 +70,7 @@ def _rows(grid: Grid) -> Iterator[Markup]:
 
 
 def _cell(x: float, y: float, cell: Cell) -> Iterator[Markup]:
-    opacity = Markup(' fill-opacity="{:.3f}"').format(DARKEST * cell.shade)
+    opacity = Markup(' fill-opacity="{:.3f}"').format(DARKEST * cell.shade**0.75)
     yield _rect("shade", x + 1, y + 1, CELL - 2, opacity)
     if cell.mark:
         yield _rect(cell.mark, x + 2.5, y + 2.5, CELL - 5)

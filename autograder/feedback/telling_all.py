@@ -90,11 +90,10 @@ def _written(tensor: Numbers) -> str:
     """The numbers row by row, as far as they were kept."""
     row = tensor.shape[-1] if tensor.shape else 1
     step = row if 0 < row <= COLUMNS else COLUMNS
+    words = ["–" if each is None else f"{each:g}" for each in tensor.numbers]
     lines = [
-        " ".join(
-            f"{'–' if each is None else f'{each:g}':>9}" for each in tensor.numbers[at : at + step]
-        )
-        for at in range(0, len(tensor.numbers), step)
+        " ".join(f"{word:>9}" for word in words[at : at + step])
+        for at in range(0, len(words), step)
     ]
     left = math.prod(tensor.shape) - len(tensor.numbers)
     return "\n".join([*lines, *([f"and {left} more"] if left > 0 else [])])
