@@ -13,6 +13,7 @@ from autograder.chain import Chain, Given
 from autograder.misconceptions import (
     causal,
     of_heads,
+    of_merging,
     of_scaling,
     of_stacking,
     trainable,
@@ -97,8 +98,8 @@ MISCONCEPTIONS = (
     *of_stacking.STACKING,
     *of_heads.SPLIT,
     *of_scaling.BY_HEADS,
-    *of_heads.MERGE,
-    *of_heads.OUTPUT,
+    *of_merging.MERGE,
+    *of_merging.OUTPUT,
     *LIBRARY,
     *EXERCISES,
 )
