@@ -50,9 +50,10 @@ class Given:
 class Values:
     """What is known between two steps.
 
-    `after_softmax` holds what a misplaced step does later; `heads_in_front` is false where heads
-    were cut and not brought in front of the tokens, `gather` is how weights meet values where
-    that cannot be a product of both in this order.
+    `after_softmax` holds what a misplaced step does later, functions without tensors in them that
+    are equal where they do the same; `heads_in_front` is false where heads were cut and not
+    brought in front of the tokens, `gather` is how weights meet values where that cannot be a
+    product of both in this order.
     """
 
     given: Given
@@ -72,8 +73,8 @@ class Values:
 class Chain:
     """The steps of one name, how they begin, and which value the name returns.
 
-    `realizations` are other ways of doing a step right; what they leave differs only where a
-    later step goes wrong.
+    `result` picks one of the values. `realizations` are other ways of doing a step right; what
+    they leave differs only where a later step goes wrong.
     """
 
     steps: tuple[tuple[str, Step], ...]
@@ -85,6 +86,10 @@ class Chain:
     def names(self) -> tuple[str, ...]:
         """The steps' names in order."""
         return tuple(name for name, _ in self.steps)
+
+    def other_ways(self, name: str) -> tuple[Step, ...]:
+        """Right ways of doing a step besides the usual one."""
+        return tuple(self.realizations.get(name, ()))
 
 
 def run(chain: Chain, given: Given, replaced: Mapping[str, Step] | None = None) -> Tensor:
@@ -230,7 +235,7 @@ def settle(values: Values, weights: Tensor) -> Values:
     """Take `weights` and do to them what an earlier, misplaced step left for later."""
     for later in values.after_softmax:
         weights = later(weights)
-    return replace(values, weights=weights)
+    return replace(values, weights=weights, after_softmax=())
 
 
 def softmax(values: Values) -> Values:

@@ -57,3 +57,23 @@ def difference(found: Tensor, expected: Tensor) -> float:
 def same(found: Tensor, expected: Tensor) -> bool:
     """Whether both are the same numbers within the tolerance of `found`'s precision."""
     return difference(found, expected) <= tolerance(found)
+
+
+def same_each(found: Tensor, expected: Tensor) -> Tensor:
+    """Of many expected outputs, side by side in a first dimension, those that `found` is: `(N,)`.
+
+    The same judgement as `same`, made for all of them at once.
+    """
+    theirs = found.float().flatten()
+    ours = expected.float().flatten(1)
+    alike = torch.ones(len(ours), dtype=torch.bool)
+    odd = ~torch.isfinite(theirs)
+    if bool(odd.any()):
+        agree = torch.nan_to_num(ours[:, odd], nan=0.0) == torch.nan_to_num(theirs[odd], nan=0.0)
+        alike = agree.all(dim=1) & ~torch.isfinite(ours[:, odd]).any(dim=1)
+        ours, theirs = ours[:, ~odd], theirs[~odd]
+    if theirs.numel() == 0:
+        return alike
+    scale = ours.abs().amax(dim=1).clamp_min(_SMALLEST)
+    apart = (ours - theirs).abs().amax(dim=1)
+    return alike & torch.isfinite(apart) & (apart <= tolerance(found) * scale)

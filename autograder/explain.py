@@ -1,27 +1,17 @@
-"""From outputs to the smallest set of replaced steps that reproduces them.
-
-The search walks the chain step by step and keeps every prefix that it has evaluated, so that a
-prefix is computed once however many settings share it. It ends at a count of evaluations, never
-at a time: results must not depend on how busy the machine is.
-"""
+"""From outputs to the smallest set of replaced steps that reproduces them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
 from autograder.catalogue import Catalogue, Misconception, NullProgram
-from autograder.chain import Chain, Given, Step, StepRaises, Values, run
+from autograder.chain import Chain, Given, Step, StepRaises, run
 from autograder.compare import same
-
-#: How many steps may be replaced at once.
-MOST_REPLACED = 2
-
-#: Step evaluations after which a submission stays unexplained.
-MOST_EVALUATIONS = 20_000
+from autograder.search import MOST_REPLACED, Option, Search, options_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +51,9 @@ def explain(
 ) -> Explanation | None:
     """The explanation of what `name` did on several inputs; None where nothing fits.
 
-    Null programs are tried first, then the right chain, then one replaced step, then two; among
-    sets of the same size the catalogue's order decides.
+    Null programs are tried first, then the right chain, then one replaced step, then two, then
+    three; among sets of the same size the catalogue's order decides. One output is searched for,
+    the others prove what was found.
     """
     seen = [entry for entry in observations if entry.value is not None]
     chain = catalogue.chains.get(name)
@@ -71,21 +62,37 @@ def explain(
     null = null_program(name, catalogue, seen)
     if null is not None:
         return Explanation(null=null)
-    search = _Search(chain, _options(chain, catalogue.of(name)), seen[0])
+    first = seen[0]
+    assert first.value is not None
+    search = Search(chain, options_of(chain, catalogue.of(name)), first.given, first.value)
     for size in range(MOST_REPLACED + 1):
         found: dict[tuple[str, ...], Explanation] = {}
-        for setting in search.settings(size):
+        for chosen in search.settings(size):
+            setting = explanation_of(chain, chosen)
             names = tuple(entry.id for entry in setting.misconceptions)
             if names not in found and _reproduces(chain, setting, observations):
                 found[names] = setting
         if found:
             # Another right way of a step is called in only where the usual one explains nothing.
-            first, *others = sorted(found.values(), key=lambda setting: setting.variations)
-            others = [other for other in others if other.variations == first.variations]
-            return replace(first, alternatives=tuple(others))
+            best, *others = sorted(found.values(), key=lambda setting: setting.variations)
+            others = [other for other in others if other.variations == best.variations]
+            return replace(best, alternatives=tuple(others))
         if search.exhausted:
             break
     return None
+
+
+def explanation_of(chain: Chain, chosen: Sequence[Option]) -> Explanation:
+    """What a setting, one option a step, says of a program."""
+    return Explanation(
+        tuple(option.misconception for option in chosen if option.misconception),
+        {
+            name: option.step
+            for (name, right), option in zip(chain.steps, chosen, strict=True)
+            if option.step is not right
+        },
+        variations=sum(option.variation for option in chosen),
+    )
 
 
 def null_program(
@@ -114,97 +121,3 @@ def _reproduces(chain: Chain, setting: Explanation, observations: Sequence[Obser
         elif expected is None or not same(entry.value, expected):
             return False
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class _Option:
-    """One way of doing a step; without a misconception it is a right way and costs nothing."""
-
-    key: str
-    step: Step
-    misconception: Misconception | None = None
-    rank: int = -1
-    variation: bool = False  # another right way, tried with one mistake at the most
-
-
-def _options(chain: Chain, entries: Sequence[Misconception]) -> dict[str, list[_Option]]:
-    """For each step of the chain every way of doing it, the right ones first."""
-    options: dict[str, list[_Option]] = {}
-    for name, right in chain.steps:
-        ways = (right, *chain.realizations.get(name, ()))
-        options[name] = [
-            _Option(f"right {number}", step, variation=number > 0)
-            for number, step in enumerate(ways)
-        ]
-    for rank, entry in enumerate(entries):
-        for number, step in enumerate(entry.steps):
-            option = _Option(f"{entry.id} {number}", step, entry, rank)
-            options.get(entry.step, []).append(option)
-    return options
-
-
-@dataclass
-class _Search:
-    """All settings of a chain that give one observation, by the number of replaced steps."""
-
-    chain: Chain
-    options: Mapping[str, Sequence[_Option]]
-    observation: Observation
-    evaluations: int = 0
-    _prefixes: dict[tuple[str, ...], Values | None] = field(default_factory=dict)
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the search has used up its evaluations."""
-        return self.evaluations >= MOST_EVALUATIONS
-
-    def settings(self, size: int) -> list[Explanation]:
-        """Settings of exactly `size` mistakes that reproduce the observation, in order."""
-        begun = self.chain.begin(self.observation.given)
-        with torch.no_grad():
-            found = list(self._walk(begun, (), size, size))
-        found.sort(key=lambda chosen: [option.rank for option in chosen if option.misconception])
-        return [
-            Explanation(
-                tuple(option.misconception for option in chosen if option.misconception),
-                {
-                    name: option.step
-                    for (name, right), option in zip(self.chain.steps, chosen, strict=True)
-                    if option.step is not right
-                },
-                variations=sum(option.variation for option in chosen),
-            )
-            for chosen in found
-        ]
-
-    def _walk(
-        self, values: Values, chosen: tuple[_Option, ...], left: int, size: int
-    ) -> Iterator[tuple[_Option, ...]]:
-        if len(chosen) == len(self.chain.steps):
-            if left == 0 and self._fits(values):
-                yield chosen
-            return
-        name, _ = self.chain.steps[len(chosen)]
-        for option in self.options[name]:
-            cost = 0 if option.misconception is None else 1
-            if cost > left or self.exhausted or (option.variation and size > 1):
-                continue
-            after = self._after(values, chosen, option)
-            if after is not None:
-                yield from self._walk(after, (*chosen, option), left - cost, size)
-
-    def _after(self, values: Values, chosen: tuple[_Option, ...], option: _Option) -> Values | None:
-        """The values after one more step; computed once for each distinct prefix."""
-        path = (*(before.key for before in chosen), option.key)
-        if path not in self._prefixes:
-            self.evaluations += 1
-            try:
-                self._prefixes[path] = option.step(values)
-            except (StepRaises, RuntimeError, IndexError):
-                self._prefixes[path] = None
-        return self._prefixes[path]
-
-    def _fits(self, values: Values) -> bool:
-        return self.observation.value is not None and same(
-            self.observation.value, self.chain.result(values)
-        )

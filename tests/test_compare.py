@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from autograder.compare import DOUBLE, SINGLE, difference, same, tolerance
+from autograder.compare import DOUBLE, SINGLE, difference, same, same_each, tolerance
 from autograder.sandbox.tensors import DTYPES
 
 PRECISIONS = [torch.float32, torch.float64]
@@ -117,3 +117,21 @@ def test_whatever_type_a_student_sends_can_be_compared(
     """A type that cannot be subtracted would fail the kit, and the student goes ungraded."""
     assert difference(torch.ones(2, 2).to(found), torch.ones(2, 2).to(expected)) == 0.0
     assert difference(torch.zeros(2, 2).to(found), torch.ones(2, 2).to(expected)) == 1.0
+
+
+# Many at once -------------------------------------------------------------------------------
+
+ODD = [0.0, 1.0, -3.0, float("nan"), float("inf"), float("-inf"), 1e-7]
+
+
+@given(
+    st.lists(st.sampled_from(ODD), min_size=3, max_size=3),
+    st.lists(st.lists(st.sampled_from(ODD), min_size=3, max_size=3), min_size=1, max_size=6),
+    st.sampled_from([0.0, 5e-4, 2e-3]),
+)
+def test_many_at_once_are_judged_as_each_alone(
+    found: list[float], expected: list[list[float]], shift: float
+) -> None:
+    seen = torch.tensor(found) * (1 + shift)
+    many = torch.tensor([found, *expected])
+    assert same_each(seen, many).tolist() == [same(seen, one) for one in many]

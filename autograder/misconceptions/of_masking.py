@@ -84,17 +84,16 @@ def before_scaling(change: Callable[[Tensor, Tensor], Tensor]) -> Step:
     return step
 
 
+def zeroed(weights: Tensor) -> Tensor:
+    """Weights zeroed above the diagonal and left as they are."""
+    return weights.masked_fill(chain.future(weights.shape[-1]), 0.0)
+
+
 def mask_after_softmax(values: Values) -> Values:
     """Weights zeroed above the diagonal and left as they are."""
     if values.weights.numel():
-        return replace(
-            values, weights=values.weights.masked_fill(chain.future(values.weights.shape[-1]), 0.0)
-        )
-    later = (
-        *values.after_softmax,
-        lambda weights: weights.masked_fill(chain.future(weights.shape[-1]), 0.0),
-    )
-    return replace(values, after_softmax=later)
+        return replace(values, weights=zeroed(values.weights))
+    return replace(values, after_softmax=(*values.after_softmax, zeroed))
 
 
 def renormalised_by_columns(values: Values) -> Values:

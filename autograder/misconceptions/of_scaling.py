@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
+
+from torch import Tensor
 
 from autograder import chain
 from autograder.catalogue import Misconception
@@ -13,6 +15,17 @@ from autograder.chain import Values
 def divided(divisor: float, values: Values) -> Values:
     """Scores divided by a number."""
     return replace(values, scores=values.scores / divisor)
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """Weights divided by a number; two that divide by the same are the same."""
+
+    divisor: float
+
+    def __call__(self, weights: Tensor) -> Tensor:
+        """The weights, smaller."""
+        return weights / self.divisor
 
 
 def no_scale(values: Values) -> Values:
@@ -63,9 +76,8 @@ def scale_twice(values: Values) -> Values:
 
 def scale_after_softmax(values: Values) -> Values:
     """The weights are scaled, not the scores."""
-    divisor = math.sqrt(values.query.shape[-1])
-    later = (*values.after_softmax, lambda weights: weights / divisor)
-    return replace(values, after_softmax=later)
+    divided_later = Divided(math.sqrt(values.query.shape[-1]))
+    return replace(values, after_softmax=(*values.after_softmax, divided_later))
 
 
 def scale_by_model_width(values: Values) -> Values:

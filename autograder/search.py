@@ -1,0 +1,291 @@
+"""The search for settings of a chain's steps that give an output.
+
+A setting replaces some steps; a prefix is a setting's first few steps. Each step is evaluated
+once for each distinct prefix, and prefixes whose values have the same shapes take a step together,
+side by side in one tensor (`torch.vmap`), since there are tens of thousands of them.
+
+The search ends at a count of evaluations, never at a time: results must not depend on how busy
+the machine is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from autograder.catalogue import Misconception
+from autograder.chain import Chain, Given, Step, StepRaises, Values
+from autograder.compare import same_each
+
+#: How many steps may be replaced at once.
+MOST_REPLACED = 3
+
+#: Evaluations of a step, for one prefix each, after which the search ends.
+MOST_EVALUATIONS = 250_000
+
+#: With so many mistakes or fewer, other right ways of a step are tried as well.
+MOST_WITH_VARIATIONS = 1
+
+#: So many prefixes of the largest size go to the end together; more would only take memory.
+TOGETHER = 4096
+
+TENSORS = ("query", "key", "value", "scores", "weights", "context", "output")
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One way of doing a step; without a misconception it is a right way and costs nothing."""
+
+    step: Step
+    misconception: Misconception | None = None
+    rank: int = -1
+    variation: bool = False  # right, but not the usual way
+
+
+def options_of(chain: Chain, entries: Sequence[Misconception]) -> tuple[tuple[Option, ...], ...]:
+    """For each step of the chain every way of doing it, the usual one first."""
+    options: dict[str, list[Option]] = {
+        name: [Option(right), *(Option(way, variation=True) for way in chain.other_ways(name))]
+        for name, right in chain.steps
+    }
+    for rank, entry in enumerate(entries):
+        options.get(entry.step, []).extend(Option(step, entry, rank) for step in entry.steps)
+    return tuple(tuple(options[name]) for name in chain.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Prefixes whose values have the same shapes, side by side in a first dimension of their own.
+
+    paths: `(N, steps)`, the number of the option that each prefix took at each step.
+    varied: whether one of these was a right way other than the usual one.
+    """
+
+    values: Values
+    paths: Tensor
+    varied: bool = False
+
+    def __len__(self) -> int:
+        return self.paths.shape[0]
+
+    @property
+    def form(self) -> tuple[object, ...]:
+        """What has to be alike in prefixes that take a step together."""
+        values = self.values
+        shapes = tuple(getattr(values, name).shape[1:] for name in TENSORS)
+        return (shapes, values.after_softmax, values.heads_in_front, values.gather, self.varied)
+
+    def only(self, chosen: Tensor) -> Crowd:
+        """Some of the prefixes."""
+        return replace(
+            self,
+            values=held(
+                self.values, {name: getattr(self.values, name)[chosen] for name in TENSORS}
+            ),
+            paths=self.paths[chosen],
+        )
+
+
+def held(values: Values, tensors: Mapping[str, Tensor]) -> Values:
+    """The same values with all their tensors exchanged."""
+    return replace(
+        values,
+        query=tensors["query"],
+        key=tensors["key"],
+        value=tensors["value"],
+        scores=tensors["scores"],
+        weights=tensors["weights"],
+        context=tensors["context"],
+        output=tensors["output"],
+    )
+
+
+def begun(chain: Chain, given: Given) -> Crowd:
+    """The one prefix without any step."""
+    values = chain.begin(given)
+    alone = {name: getattr(values, name).unsqueeze(0) for name in TENSORS}
+    return Crowd(held(values, alone), torch.empty(1, 0, dtype=torch.int16))
+
+
+def merged(crowds: Iterable[Crowd]) -> list[Crowd]:
+    """The same prefixes in as few crowds as their forms allow."""
+    alike: dict[tuple[object, ...], list[Crowd]] = {}
+    for crowd in crowds:
+        alike.setdefault(crowd.form, []).append(crowd)
+    return [joined(group) for group in alike.values()]
+
+
+def joined(crowds: Sequence[Crowd]) -> Crowd:
+    """Crowds of one form as one."""
+    if len(crowds) == 1:
+        return crowds[0]
+    first = crowds[0]
+    tensors = {
+        name: torch.cat([getattr(crowd.values, name) for crowd in crowds]) for name in TENSORS
+    }
+    paths = torch.cat([crowd.paths for crowd in crowds])
+    return Crowd(held(first.values, tensors), paths, first.varied)
+
+
+def stepped(crowd: Crowd, number: int, option: Option) -> Crowd | None:
+    """All prefixes of a crowd after one more step, option `number`; None where it raises."""
+    outside = {name: getattr(crowd.values, name) for name in TENSORS}
+    known = [name for name in TENSORS if outside[name].numel()] or [TENSORS[0]]
+    unknown = {name: outside[name][0] for name in TENSORS if name not in known}
+    after: list[Values] = []
+    changed: list[str] = []
+
+    def step(*tensors: Tensor) -> tuple[Tensor, ...]:
+        inside = unknown | dict(zip(known, tensors, strict=True))
+        taken = option.step(held(crowd.values, inside))
+        changed[:] = [name for name in TENSORS if getattr(taken, name) is not inside[name]]
+        after[:] = [taken]
+        # The first stands for those steps that change nothing.
+        return (tensors[0], *(getattr(taken, name) for name in changed))
+
+    try:
+        _, *new = torch.vmap(step)(*(outside[name] for name in known))
+    except (StepRaises, RuntimeError, IndexError):
+        return None
+    values = held(after[0], outside | dict(zip(changed, new, strict=True)))
+    column = torch.full((len(crowd), 1), number, dtype=torch.int16)
+    return Crowd(values, torch.cat([crowd.paths, column], dim=1), crowd.varied or option.variation)
+
+
+class Exhausted(Exception):
+    """The search has used up its evaluations."""
+
+
+@dataclass
+class Search:
+    """The settings of a chain that give one output, by the number of replaced steps."""
+
+    chain: Chain
+    options: Sequence[Sequence[Option]]
+    given: Given
+    found: Tensor
+    evaluations: int = 0
+    exhausted: bool = False
+    # For each number of replaced steps, for each number of steps taken: the prefixes.
+    _rows: dict[int, list[list[Crowd]]] = field(default_factory=dict)
+    _finite: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._finite = bool(torch.isfinite(self.found).all())
+
+    def settings(self, size: int) -> list[tuple[Option, ...]]:
+        """The options, one a step, of the settings of `size` mistakes that give the output.
+
+        Sizes are asked for one after another, from 0. The catalogue's order is kept.
+        """
+        if self.exhausted:
+            return []
+        fitting: list[tuple[Option, ...]] = []
+        try:
+            with torch.no_grad():
+                for crowd in self._whole(size):
+                    fitting += self._fitting(crowd)
+        except Exhausted:
+            self.exhausted = True
+        fitting.sort(key=lambda chosen: [each.rank for each in chosen if each.misconception])
+        return fitting
+
+    def _whole(self, size: int) -> Iterable[Crowd]:
+        """All settings with exactly `size` replaced steps."""
+        if size == MOST_REPLACED:
+            return self._to_the_end(size)
+        row: list[list[Crowd]] = [[begun(self.chain, self.given)] if size == 0 else []]
+        self._rows[size] = row
+        for place in range(len(self.options)):
+            going = self._stepped(
+                row[place],
+                place,
+                lambda each: (
+                    each.misconception is None
+                    and not (each.variation and size > MOST_WITH_VARIATIONS)
+                ),
+            )
+            row.append(merged([*self._wrong(size, place), *going]))
+        return row[-1]
+
+    def _to_the_end(self, size: int) -> Iterable[Crowd]:
+        """The same for the largest size, whose prefixes nobody needs again."""
+        for place in range(len(self.options)):
+            waiting: dict[tuple[object, ...], list[Crowd]] = {}
+            for crowd in self._wrong(size, place):
+                group = waiting.setdefault(crowd.form, [])
+                group.append(crowd)
+                if sum(map(len, group)) >= TOGETHER:
+                    yield from self._ended(joined(group), place + 1)
+                    group.clear()
+            for group in waiting.values():
+                if group:
+                    yield from self._ended(joined(group), place + 1)
+
+    def _ended(self, crowd: Crowd, place: int) -> Iterable[Crowd]:
+        """A crowd after all remaining steps, done right in the usual way."""
+        for later in range(place, len(self.options)):
+            ended = self._after(crowd, later, 0)
+            if ended is None:
+                return
+            crowd = ended
+        yield crowd
+
+    def _wrong(self, size: int, place: int) -> Iterable[Crowd]:
+        """Prefixes whose last step is their mistake number `size`."""
+        if size == 0:
+            return []
+        before = self._rows[size - 1][place]
+        if size > MOST_WITH_VARIATIONS:
+            before = [crowd for crowd in before if not crowd.varied]
+        return self._stepped(before, place, lambda each: each.misconception is not None)
+
+    def _stepped(
+        self, crowds: Iterable[Crowd], place: int, taken: Callable[[Option], bool]
+    ) -> Iterable[Crowd]:
+        for crowd in crowds:
+            for number, option in enumerate(self.options[place]):
+                if taken(option):
+                    after = self._after(crowd, place, number)
+                    if after is not None:
+                        yield after
+
+    def _after(self, crowd: Crowd, place: int, number: int) -> Crowd | None:
+        """One more step, counted, without the prefixes that can no longer give the output."""
+        self.evaluations += len(crowd)
+        if self.evaluations > MOST_EVALUATIONS:
+            raise Exhausted
+        after = stepped(crowd, number, self.options[place][number])
+        return None if after is None else self._promising(after, place)
+
+    def _promising(self, crowd: Crowd, place: int) -> Crowd | None:
+        """Without prefixes that hold nan where the output does not; None where none is left."""
+        name = CARRIED.get(self.chain.names[place])
+        if name is None or not self._finite or "masking" in self.chain.names[place:]:
+            return crowd
+        sound = torch.isfinite(getattr(crowd.values, name).flatten(1).sum(dim=1))
+        if bool(sound.all()):
+            return crowd
+        return crowd.only(sound) if bool(sound.any()) else None
+
+    def _fitting(self, crowd: Crowd) -> list[tuple[Option, ...]]:
+        results = self.chain.result(crowd.values)
+        if results.shape[1:] != self.found.shape:
+            return []
+        paths = crowd.paths[same_each(self.found, results)].tolist()
+        return [
+            tuple(options[number] for options, number in zip(self.options, path, strict=True))
+            for path in paths
+        ]
+
+
+#: Steps whose result, where it is not a number, can only give outputs that are none either.
+CARRIED: Mapping[str, str] = {
+    "softmax": "weights",
+    "context": "context",
+    "merge": "context",
+    "output": "output",
+}
