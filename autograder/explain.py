@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -10,7 +10,7 @@ from torch import Tensor
 
 from autograder.catalogue import Catalogue, Misconception, NullProgram
 from autograder.chain import Chain, Given, Step, StepRaises, run
-from autograder.compare import same
+from autograder.compare import difference, same, tolerance
 from autograder.search import MOST_REPLACED, Option, Search, options_of
 
 
@@ -121,3 +121,77 @@ def _reproduces(chain: Chain, setting: Explanation, observations: Sequence[Obser
         elif expected is None or not same(entry.value, expected):
             return False
     return True
+
+
+# Explanations that fit equally well ---------------------------------------------------------
+
+#: Two outputs that are so many tolerances apart tell their explanations apart beyond doubt.
+BEYOND_DOUBT = 10.0
+
+#: How often a name is asked once more.
+MOST_QUESTIONS = 2
+
+
+def borne_out(
+    chain: Chain, explanation: Explanation, observations: Sequence[Observation]
+) -> Explanation:
+    """Of explanations that fit equally well, those that fit further observations as well.
+
+    All of them where none does: a program may have another mistake that shows only there.
+    """
+    settings = apart(explanation)
+    left = [setting for setting in settings if _reproduces(chain, setting, observations)]
+    return together(left or settings)
+
+
+def separated(
+    chain: Chain,
+    explanation: Explanation,
+    inputs: Sequence[Given],
+    ask: Callable[[int], Observation | None],
+) -> Explanation:
+    """Of explanations that fit equally well, those that fit what the program is asked once more.
+
+    inputs: what it can be asked; `ask` gives its answer to one of them, by number. Asked is the
+    one on which the explanations differ most; where they never differ they are one program, and
+    nothing is asked.
+    """
+    for _ in range(MOST_QUESTIONS):
+        settings = apart(explanation)
+        kinds = [kinds_of(chain, settings, given) for given in inputs]
+        best = max(range(len(inputs)), key=kinds.__getitem__, default=None)
+        if best is None or kinds[best] < 2:
+            break
+        answer = ask(best)
+        if answer is None:
+            break
+        explanation = borne_out(chain, explanation, [answer])
+        if len(apart(explanation)) == len(settings):
+            break
+    return explanation
+
+
+def kinds_of(chain: Chain, settings: Sequence[Explanation], given: Given) -> int:
+    """How many different outputs the settings give for an input, beyond doubt."""
+    kinds: list[Tensor | None] = []
+    for setting in settings:
+        expected = setting.expected(chain, given)
+        if not any(_alike(expected, known) for known in kinds):
+            kinds.append(expected)
+    return len(kinds)
+
+
+def _alike(one: Tensor | None, other: Tensor | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return difference(one, other) <= BEYOND_DOUBT * tolerance(one)
+
+
+def apart(explanation: Explanation) -> list[Explanation]:
+    """An explanation and its alternatives, each by itself."""
+    return [replace(explanation, alternatives=()), *explanation.alternatives]
+
+
+def together(settings: Sequence[Explanation]) -> Explanation:
+    """Explanations that fit equally well as one: the first, with the others beside it."""
+    return replace(settings[0], alternatives=tuple(settings[1:]))

@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from autograder.assignment import Assignment
+from autograder.checks.further import Further
 from autograder.checks.plugin import Checks, check_files, equivalents_of
 from autograder.checks.seeing import attention_seen
 from autograder.checks.trial import Trial
@@ -85,7 +86,10 @@ class Judge:
         trial = Trial.of(self.assignment, self.sandbox, request.submission, self._equivalents)
         try:
             evidence = self.checks.run(items, trial, stages)
-            result, details = score(self.assignment, request.submission, trial, evidence, stages)
+            further = Further(self.assignment, trial, self.checks.sample)
+            result, details = score(
+                self.assignment, request.submission, trial, evidence, stages, further
+            )
             details |= {
                 "titles": titles_of(self.assignment, result),
                 "comparisons": comparisons(self.assignment, evidence),

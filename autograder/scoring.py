@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from autograder.assignment import Assignment, Criterion, Share, Stage
-from autograder.catalogue import load_catalogue
-from autograder.checks.evidence import Evidence
+from autograder.catalogue import Catalogue, load_catalogue
+from autograder.checks.evidence import Evidence, Recorded
+from autograder.checks.further import Further
 from autograder.checks.trial import Trial
+from autograder.explain import borne_out, separated
+from autograder.fingerprint import Fingerprint, plain, trace_of
 from autograder.result import (
     SCHEMA,
     CheckOutcome,
@@ -34,10 +37,15 @@ def score(
     trial: Trial,
     evidence: Evidence,
     stages: frozenset[str] | None,
+    further: Further | None = None,
 ) -> tuple[Result, dict[str, Any]]:
-    """The result of a submission, and what only a teacher may read of it."""
+    """The result of a submission, and what only a teacher may read of it.
+
+    further: asks a name once more where explanations fit equally well; None where its guest is
+    no longer there.
+    """
     chosen = [stage for stage in assignment.stages if stages is None or stage.id in stages]
-    witnesses = {stage.id: _witnesses(assignment, stage, evidence) for stage in chosen}
+    witnesses = {stage.id: _witnesses(assignment, stage, evidence, further) for stage in chosen}
     results = tuple(_stage(assignment, stage, witnesses[stage.id]) for stage in chosen)
     result = Result(
         schema=SCHEMA,
@@ -55,7 +63,9 @@ def score(
     return result, _details(standings, evidence)
 
 
-def _witnesses(assignment: Assignment, stage: Stage, evidence: Evidence) -> dict[str, Witness]:
+def _witnesses(
+    assignment: Assignment, stage: Stage, evidence: Evidence, further: Further | None
+) -> dict[str, Witness]:
     catalogue = load_catalogue(stage.misconceptions)
     found = {}
     for name in stage.names:
@@ -65,11 +75,31 @@ def _witnesses(assignment: Assignment, stage: Stage, evidence: Evidence) -> dict
         steady = not any(outcome.unsteady for outcome in outcomes)
         if name in evidence.borrowed and standing.kind != "null" and steady:
             standing = Standing(name, "borrowed")
+        if standing.explanation.alternatives and further is not None:
+            standing = _asked_once_more(catalogue, standing, recorded, further)
         found[name] = Witness(catalogue, standing, outcomes, recorded, assignment.forbidden)
     return {
         name: replace(witness, standing=_settled(stage, witness.standing, found))
         for name, witness in found.items()
     }
+
+
+def _asked_once_more(
+    catalogue: Catalogue, standing: Standing, recorded: Sequence[Recorded], further: Further
+) -> Standing:
+    """Of explanations that fit equally well, those that other inputs bear out."""
+    name, chain = standing.name, catalogue.chains[standing.name]
+    special = [entry.observation for entry in recorded if entry.check.criteria]
+    explanation = borne_out(chain, standing.explanation, special)
+    questions = further.questions(name)
+    explanation = separated(
+        chain,
+        explanation,
+        [question.given for question in questions],
+        lambda number: further.ask(name, questions[number]),
+    )
+    mistake = standing.mistake and explanation.misconceptions[0]
+    return replace(standing, explanation=explanation, mistake=mistake)
 
 
 def _settled(stage: Stage, standing: Standing, all_of: Mapping[str, Witness]) -> Standing:
@@ -251,4 +281,19 @@ def _details(standings: Mapping[str, Standing], evidence: Evidence) -> dict[str,
             for outcome in evidence.outcomes
             if outcome.status != "passed"
         ],
+        # Of names that nothing explains: who shares an unknown mistake shares these.
+        "fingerprints": {
+            name: plain(fingerprint_of(evidence.of(name)))
+            for name, standing in standings.items()
+            if standing.kind == "unexplained"
+        },
     }
+
+
+def fingerprint_of(recorded: Sequence[Recorded]) -> Fingerprint:
+    """The fingerprint of what a name gave on the inputs that all students get."""
+    return tuple(
+        trace_of(entry.observation.value, entry.observation.exception)
+        for entry in recorded
+        if not entry.check.criteria
+    )

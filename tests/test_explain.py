@@ -17,7 +17,14 @@ from autograder.catalogue import Catalogue, Misconception, load_catalogue
 from autograder.chain import Chain, Given, Step, StepRaises, run
 from autograder.checks.sample import Sample, Sizes
 from autograder.compare import same
-from autograder.explain import Explanation, Observation, explain, null_program
+from autograder.explain import (
+    Explanation,
+    Observation,
+    borne_out,
+    explain,
+    null_program,
+    separated,
+)
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SAMPLE = Sample(b"what the tests of explanations use")
@@ -380,7 +387,9 @@ THREE_STEPS = [
     ids=[program.__name__ for _, program, _ in THREE_STEPS],
 )
 def test_three_mistakes_are_all_found(name: str, program: Program, all_three: set[str]) -> None:
-    assert set(ids(explained(name, program))) == all_three
+    explanation = explained(name, program)
+    assert explanation is not None
+    assert all_three in map(set, settings_of(explanation))
 
 
 def four_mistakes(given: Given) -> Tensor:
@@ -579,3 +588,75 @@ def test_what_a_mistake_gives_can_be_foretold_for_another_input() -> None:
     expected = explanation.expected(chain, whole)
     assert expected is not None
     assert same(expected, mask_not_cut(whole))
+
+
+# Explanations that fit equally well ---------------------------------------------------------
+
+AS_WIDE_AS_LONG = Sizes(d_in=6, d_out=5, tokens=6)
+ELSEWHERE = (
+    Sizes(d_in=9, d_out=5, tokens=9),  # tells as little
+    Sizes(d_in=8, d_out=4, tokens=5),
+)
+
+
+def divided_by_the_number_of_tokens(given: Given) -> Tensor:
+    queries, keys, values = roles(given)
+    return torch.softmax(queries @ keys.T / len(keys) ** 0.5, dim=-1) @ values
+
+
+def two_that_fit() -> Explanation:
+    """Where there are as many tokens as features, their roots are the same divisor."""
+    (given,) = attention_inputs([AS_WIDE_AS_LONG])
+    observation = seen(divided_by_the_number_of_tokens, given)
+    explanation = explain("SelfAttention_v1", catalogue("trainable"), [observation])
+    assert explanation is not None
+    assert settings_of(explanation) == [["scale-by-input-width"], ["scale-by-tokens"]]
+    return explanation
+
+
+CHAIN = catalogue("trainable").chains["SelfAttention_v1"]
+
+
+def test_a_program_is_asked_where_its_explanations_differ_most() -> None:
+    inputs = attention_inputs(ELSEWHERE)
+    asked: list[int] = []
+
+    def ask(number: int) -> Observation:
+        asked.append(number)
+        return seen(divided_by_the_number_of_tokens, inputs[number])
+
+    found = separated(CHAIN, two_that_fit(), inputs, ask)
+    assert asked == [1]
+    assert settings_of(found) == [["scale-by-tokens"]]
+
+
+def test_mistakes_that_are_one_program_are_told_together_and_nothing_is_asked() -> None:
+    explanation = explained("SelfAttention_v1", divided_by_the_key_size)
+    assert explanation is not None
+
+    def ask(number: int) -> Observation:
+        raise AssertionError("nothing can be learned")
+
+    found = separated(CHAIN, explanation, attention_inputs(ELSEWHERE), ask)
+    assert settings_of(found) == [["scale-by-dk"], ["scale-twice"]]
+
+
+def test_where_no_answer_comes_both_are_told() -> None:
+    inputs = attention_inputs(ELSEWHERE)
+    both = [["scale-by-input-width"], ["scale-by-tokens"]]
+    assert settings_of(separated(CHAIN, two_that_fit(), inputs, lambda number: None)) == both
+    assert settings_of(separated(CHAIN, two_that_fit(), (), lambda number: None)) == both
+
+
+def test_an_answer_that_bears_out_neither_leaves_both() -> None:
+    inputs = attention_inputs(ELSEWHERE)
+    found = separated(
+        CHAIN, two_that_fit(), inputs, lambda number: seen(without_scaling, inputs[number])
+    )
+    assert settings_of(found) == [["scale-by-input-width"], ["scale-by-tokens"]]
+
+
+def test_what_was_seen_in_special_settings_decides_without_a_question() -> None:
+    (other,) = attention_inputs(ELSEWHERE[1:])
+    observation = seen(divided_by_the_number_of_tokens, other)
+    assert settings_of(borne_out(CHAIN, two_that_fit(), [observation])) == [["scale-by-tokens"]]

@@ -23,6 +23,7 @@ from autograder.checks.sample import Sample, Sizes
 from autograder.checks.trial import Trial
 from autograder.compare import same
 from autograder.explain import Observation
+from autograder.fingerprint import Shared, shared_mistakes
 from autograder.result import CriterionResult, Result, StageResult, encode_result
 from autograder.sandbox.session import LoadReport
 from autograder.scoring import score
@@ -394,3 +395,27 @@ def test_a_teacher_reads_how_names_stand_and_what_failing_checks_saw() -> None:
     numbers = {failure["numbers"] for failure in details["failures"]}
     assert numbers == {"", "found [1]"}
     msgspec.json.encode(details)  # what cannot be written would fail the grading
+
+
+def odd(given: Given) -> Tensor:
+    """A mistake that nobody knows: every second row of the output is turned round."""
+    output = reference("SelfAttention_v1", given).clone()
+    output[::2] = output[::2].flip(-1)
+    return output.sin()
+
+
+def odd_in_another_order(given: Given) -> Tensor:
+    """The same, computed in double precision, with another last digit."""
+    output = reference("SelfAttention_v1", given).double()
+    rows = [row.flip(0) if place % 2 == 0 else row for place, row in enumerate(output)]
+    return (torch.stack(rows).sin() * (1 + 1e-5)).float()
+
+
+def test_students_who_share_an_unknown_mistake_share_a_fingerprint() -> None:
+    programs: dict[str, Program] = {"ada": odd, "ben": odd_in_another_order, "cleo": no_scale}
+    details = {}
+    for student, program in programs.items():
+        _, told = Seen({"SelfAttention_v1": program}).told()
+        assert ("SelfAttention_v1" in told["fingerprints"]) == (program is not no_scale)
+        details[student] = msgspec.json.encode(told)
+    assert shared_mistakes(details) == (Shared("SelfAttention_v1", ("ada", "ben")),)

@@ -12,34 +12,45 @@ from autograder.chain import StepRaises, Values
 from autograder.misconceptions import of_tokens
 
 
+def compared(values: Values, query: Tensor, key: Tensor) -> Values:
+    """Scores of other vectors; queries and keys themselves stay what they are."""
+    return replace(values, scores=chain.scores(replace(values, query=query, key=key)).scores)
+
+
 def query_key_swapped(values: Values) -> Values:
     """`keys @ queries.T`."""
-    return chain.scores(replace(values, query=values.key, key=values.query))
+    return compared(values, values.key, values.query)
 
 
 def queries_with_queries(values: Values) -> Values:
     """`queries @ queries.T`."""
-    return chain.scores(replace(values, key=values.query))
+    return compared(values, values.query, values.query)
 
 
 def keys_with_keys(values: Values) -> Values:
     """`keys @ keys.T`."""
-    return chain.scores(replace(values, query=values.key))
+    return compared(values, values.key, values.key)
 
 
 def scores_from_values(values: Values) -> Values:
     """`queries @ values.T`."""
-    return chain.scores(replace(values, key=values.value))
+    return compared(values, values.query, values.value)
+
+
+def averaged(values: Values, averaged_vectors: Tensor) -> Values:
+    """Other vectors weighted in the values' place."""
+    weighted = chain.context(replace(values, value=averaged_vectors))
+    return replace(values, context=weighted.context)
 
 
 def keys_as_values(values: Values) -> Values:
     """`weights @ keys`."""
-    return chain.context(replace(values, value=values.key))
+    return averaged(values, values.key)
 
 
 def queries_as_values(values: Values) -> Values:
     """`weights @ queries`."""
-    return chain.context(replace(values, value=values.query))
+    return averaged(values, values.query)
 
 
 def residual_added(values: Values) -> Values:
@@ -68,7 +79,7 @@ def first_item_only(values: Values) -> Values:
 def keys_averaged(values: Values) -> Values:
     """Keys of all texts mixed."""
     batched(values)
-    return chain.scores(replace(values, key=values.key.mean(dim=0, keepdim=True)))
+    return compared(values, values.query, values.key.mean(dim=0, keepdim=True))
 
 
 def batch_summed(values: Values) -> Values:

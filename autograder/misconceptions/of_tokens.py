@@ -49,8 +49,8 @@ def lengths(tokens: Tensor) -> Tensor:
 
 def cosine_similarity(values: Values) -> Values:
     """Directions compared, lengths forgotten."""
-    query, key = values.query, values.key
-    return chain.scores(replace(values, query=query / lengths(query), key=key / lengths(key)))
+    query, key = values.query / lengths(values.query), values.key / lengths(values.key)
+    return replace(values, scores=chain.scores(replace(values, query=query, key=key)).scores)
 
 
 def negative_distance(values: Values) -> Values:
@@ -62,7 +62,8 @@ def negative_distance(values: Values) -> Values:
 
 def sums_of_products_by_feature(values: Values) -> Values:
     """Only the first feature takes part."""
-    return chain.scores(replace(values, query=values.query[..., :1], key=values.key[..., :1]))
+    first = replace(values, query=values.query[..., :1], key=values.key[..., :1])
+    return replace(values, scores=chain.scores(first).scores)
 
 
 def weights_transposed(values: Values) -> Values:
