@@ -16,6 +16,7 @@ from types import ModuleType
 from torch import Tensor
 
 from autograder.chain import Chain, Given, Step
+from autograder.dimensions import named
 from autograder.errors import KitFault
 
 
@@ -30,7 +31,8 @@ class Misconception:
     step, replace: the step of the chain and what is done in its place; None where the mistake
     shows in state, in training or in an exception only. codings: the same mistake written so that
     other numbers come out.
-    raises: patterns of the exception's "type: text" by which it is recognised.
+    raises: patterns of the exception's "type: text" by which it is recognised; raises_named: the
+    same where the sizes in that text have been exchanged for their names (see `dimensions`).
     names: the names in which it can occur; empty: every name whose chain has the step.
     hides: criteria whose own checks cannot be passed with this mistake, so it alone is charged.
     """
@@ -43,6 +45,7 @@ class Misconception:
     replace: Step | None = None
     codings: tuple[Step, ...] = ()
     raises: tuple[str, ...] = ()
+    raises_named: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     aspect: str | None = None
     hides: tuple[str, ...] = ()
@@ -58,9 +61,17 @@ class Misconception:
             return name in self.names
         return chain is not None and (self.step or self.criterion) in chain.names
 
-    def recognises(self, exception: str) -> bool:
-        """Whether an exception, as "type: text", is this mistake's own."""
-        return any(re.search(pattern, exception) for pattern in self.raises)
+    def recognises(self, exception: str, given: Given | None = None) -> bool:
+        """Whether an exception, as "type: text", is this mistake's own.
+
+        given: what was called when it was raised, by which its sizes get names.
+        """
+        if any(re.search(pattern, exception) for pattern in self.raises):
+            return True
+        if given is None or not self.raises_named:
+            return False
+        told = named(exception, given)
+        return any(re.search(pattern, told) for pattern in self.raises_named)
 
 
 @dataclass(frozen=True, slots=True)

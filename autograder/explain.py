@@ -115,7 +115,8 @@ def _reproduces(chain: Chain, setting: Explanation, observations: Sequence[Obser
         expected = setting.expected(chain, entry.given)
         if entry.value is None:
             if expected is not None or not any(
-                mistake.recognises(entry.exception) for mistake in setting.misconceptions
+                mistake.recognises(entry.exception, entry.given)
+                for mistake in setting.misconceptions
             ):
                 return False
         elif expected is None or not same(entry.value, expected):

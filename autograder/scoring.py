@@ -198,7 +198,12 @@ def _charge_unpaid(
         if witness.standing.partial and all(
             verdicts[place].status == "passed" for place, _, _ in _places(stage, name)
         ):
-            verdicts[mine[-1]] = Verdict("error", last.outcomes, text=witness.standing.text)
+            verdicts[mine[-1]] = Verdict(
+                "error",
+                last.outcomes,
+                mistakes=witness.sizes_built_in(),
+                text=witness.standing.text,
+            )
         for mistake in witness.standing.mistakes:
             paid = any(
                 verdict.status != "passed" and place[0] == mistake.criterion

@@ -11,6 +11,7 @@ from autograder.assignment import Assignment, Criterion, Share, Stage
 from autograder.chain import Given
 from autograder.checks.evidence import Recorded
 from autograder.checks.failures import told_shape
+from autograder.dimensions import told
 from autograder.standing import Standing
 from autograder.verdict import Verdict, Witness
 
@@ -27,9 +28,9 @@ def criterion_message(
         return ""
     paragraphs: dict[str, list[str]] = {}
     for share, verdict, standing in lost:
-        told = _told(assignment, share, verdict, standing, witnesses[share.name])
-        paragraphs.setdefault(told, []).append(f"`{share.name}`")
-    lines = [f"{' and '.join(dict.fromkeys(names))}: {told}" for told, names in paragraphs.items()]
+        said = _told(assignment, share, verdict, standing, witnesses[share.name])
+        paragraphs.setdefault(said, []).append(f"`{share.name}`")
+    lines = [f"{' and '.join(dict.fromkeys(names))}: {said}" for said, names in paragraphs.items()]
     if any(verdict.status not in ("blocked", "missing") for _, verdict, _ in lost):
         lines.append(f"Read {stage.handout.name}, section “{heading(criterion.section)}”.")
     return "\n".join(lines)
@@ -54,18 +55,28 @@ def _told(
         return standing.text
     if verdict.status == "blocked":
         return f"not seen, since the call ended early ({_first_words(standing, verdict)})"
-    said = [mistake.message for mistake in verdict.mistakes]
-    said += _either(verdict, standing)
-    if verdict.text and not verdict.mistakes:
-        said.append(_sentence(verdict.text))
-    elif verdict.status in ("error", "timeout", "killed") and verdict.text:
-        said.append(f"It raised {verdict.text}.")
+    said = _either(verdict, standing)
+    said += [mistake.message for mistake in verdict.mistakes]
+    text = _with_sizes(verdict.text, witness)
+    if text and not verdict.mistakes:
+        said.append(_sentence(text))
+    elif verdict.status in ("error", "timeout", "killed") and text:
+        said.append(f"It raised {text}.")
     if verdict.failing is not None:
         said.append(_evidence(assignment, verdict))
     called = _called(verdict, witness)
     if called and not verdict.text:
         said.append(called)
     return " ".join(said)
+
+
+def _with_sizes(text: str, witness: Witness) -> str:
+    """An exception's text with the names of its sizes, where it is known what was called."""
+    for entry in witness.recorded:
+        exception = entry.observation.exception
+        if exception and exception.partition(": ")[2] in text:
+            return told(text, entry.observation.given)
+    return text
 
 
 def _either(verdict: Verdict, standing: Standing) -> list[str]:
@@ -79,7 +90,9 @@ def _either(verdict: Verdict, standing: Standing) -> list[str]:
     }
     if not verdict.mistakes or not others:
         return []
-    return [f"(It could as well be: {'; '.join(list(others)[:3])}.)"]
+    first = " and ".join(mistake.title for mistake in verdict.mistakes)
+    which = "both" if len(others) == 1 else "all"
+    return [f"Either {first}, or {', or '.join(list(others)[:3])}: {which} give these numbers."]
 
 
 def _evidence(assignment: Assignment, verdict: Verdict) -> str:
@@ -88,10 +101,10 @@ def _evidence(assignment: Assignment, verdict: Verdict) -> str:
     rationale = failing.check.rationale
     if failing.text:
         return f"{rationale} {_sentence(failing.text)}"
-    told = f"{rationale} Expected: {failing.expected}; found: {failing.found}."
+    said = f"{rationale} Expected: {failing.expected}; found: {failing.found}."
     if failing.numbers and assignment.feedback.show_expected_numbers:
-        told += f" ({failing.numbers})"
-    return told
+        said += f" ({failing.numbers})"
+    return said
 
 
 def _called(verdict: Verdict, witness: Witness) -> str:

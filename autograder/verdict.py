@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from autograder.assignment import Criterion, Forbidden, Share
 from autograder.catalogue import Catalogue, Misconception
+from autograder.chain import Given
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.compare import same
 from autograder.result import Status, worst
@@ -55,7 +56,7 @@ class Witness:
         if standing.kind == "unexplained" and criterion.id != "state" and not self._is_steady():
             return Verdict("blocked", spoke, text=UNSTEADY)
         if standing.partial and criterion.id == "form":
-            return Verdict("error", spoke, mistakes=self._sizes_built_in(), text=standing.text)
+            return Verdict("error", spoke, mistakes=self.sizes_built_in(), text=standing.text)
         failing = [
             outcome for outcome in spoke if outcome.status != "passed" and self._counts(outcome)
         ]
@@ -94,10 +95,13 @@ class Witness:
         if outcome.check.kind != "values":
             return False
         if is_base(outcome):
-            return False  # what the standing says of it decides
+            # What the standing says of it decides, but for what the check itself has named.
+            return outcome.misconception is not None
         records = [entry for entry in self.recorded if entry.check_id == outcome.check_id]
         if kind == "explained":
             if standing_raises(self.standing, outcome) or self._recognised_in(outcome):
+                return False
+            if self.standing.partial and fits_not(records) and "form" not in outcome.check.criteria:
                 return False
             return not all(self._as_explained(entry) for entry in records) or not records
         if kind == "unexplained":
@@ -107,7 +111,20 @@ class Witness:
     def _recognised_in(self, outcome: Outcome) -> bool:
         """Whether a known mistake of the name raises what this check met."""
         return bool(outcome.exception) and any(
-            mistake.recognises(outcome.exception) for mistake in self.standing.mistakes
+            mistake.recognises(outcome.exception, self._given_to(outcome))
+            for mistake in self.standing.mistakes
+        )
+
+    def _given_to(self, outcome: Outcome) -> Given | None:
+        """What was called when a check ended in an exception, where that is known."""
+        return next(
+            (
+                entry.observation.given
+                for entry in self.recorded
+                if entry.check_id == outcome.check_id
+                and entry.observation.exception == outcome.exception
+            ),
+            None,
         )
 
     def _excused(self, outcome: Outcome) -> bool:
@@ -175,7 +192,7 @@ class Witness:
         for entry in self.catalogue.of(self.standing.name):
             if (
                 entry.criterion in outcome.check.criteria
-                and any(entry.recognises(exception) for exception in exceptions)
+                and any(entry.recognises(each, self._given_to(outcome)) for each in exceptions)
                 and raises_on(entry, chain, [each for each in seen if each.value is None])
             ):
                 return (entry,)
@@ -201,7 +218,7 @@ class Witness:
                         )
         return None
 
-    def _sizes_built_in(self) -> tuple[Misconception, ...]:
+    def sizes_built_in(self) -> tuple[Misconception, ...]:
         """The catalogue's entry for code that runs with some sizes only."""
         return tuple(
             entry for entry in self.catalogue.misconceptions if entry.id == "sizes-hard-coded"
@@ -250,6 +267,12 @@ def standing_raises(standing: Standing, outcome: Outcome) -> bool:
 def forbids(patterns: tuple[str, ...], operator: str) -> bool:
     """Whether an operator is one of those that do a step's work."""
     return any(fnmatchcase(bare(operator), pattern) for pattern in patterns)
+
+
+def fits_not(records: Sequence[Recorded]) -> bool:
+    """Whether all that was wrong in a special setting did not even have the right shape."""
+    wrong = [entry for entry in records if not entry.right]
+    return bool(wrong) and all(entry.shape != entry.expected_shape for entry in wrong)
 
 
 def bare(operator: str) -> str:

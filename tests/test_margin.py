@@ -30,15 +30,9 @@ ROOM = 10
 
 #: Name and mistake: the inputs on which it is no mistake, and why.
 RIGHT_ON = {
-    # One query has one row of scores: there is nothing but the row to normalise over.
-    ("context_vector", "softmax-over-queries"): {"usual", "other", "square"},
-    ("context_vector", "softmax-flattened"): {"usual", "other", "square"},
     ("softmax", "softmax-over-queries"): {"(7,)"},
     ("softmax", "softmax-flattened"): {"(7,)"},
     ("softmax", "softmax-without-keepdim"): {"(7,)"},
-    # What the row is divided by does not matter where it is divided by its sum again.
-    ("renormalized_weights", "softmax-exp-only"): {"5", "8"},
-    ("renormalized_weights", "softmax-flattened"): {"5", "8"},
     # d_in and d_out are the same.
     ("SelfAttention_v1", "scale-by-input-width"): {"square"},
     ("SelfAttention_v2", "scale-by-input-width"): {"square"},
@@ -51,28 +45,17 @@ RIGHT_ON = {
     ("MultiHeadAttention", "mask-sized-by-embedding"): {"usual", "other", "square"},
 }
 
-#: Mistakes that are one and the same program, and which none of their outputs can tell apart.
-ONE_PROGRAM = {
-    frozenset({"query-from-keys", "keys-with-keys"}),  # keys @ keys.T, however it comes about
-    frozenset({"keys-from-query-layer", "queries-with-queries"}),
-    frozenset({"scale-by-dk", "scale-twice"}),  # sqrt(d) * sqrt(d)
-}
-
-#: The same for one name only.
+#: Mistakes that are one and the same program in a name: no output of it can tell them apart.
 ONE_PROGRAM_IN = {
-    # A vector of scores has one dimension, whichever is chosen.
-    ("context_vector", frozenset({"softmax-over-queries", "softmax-flattened"})),
     # tokens @ tokens.T is symmetric: its rows' sums are its columns' sums.
     ("attention_weights", frozenset({"softmax-over-queries", "softmax-without-keepdim"})),
     ("context_vectors", frozenset({"softmax-over-queries", "weights-transposed"})),
     # Divided by its sum again, so it does not matter by what it was divided before.
-    ("renormalized_weights", frozenset({"softmax-exp-only", "softmax-flattened"})),
     ("renormalized_weights", frozenset({"softmax-no-exp", "no-softmax"})),
 }
 
 #: Name, null program and mistake that are one program: nothing is done, so nothing is earned.
 NOTHING_DONE = {
-    ("softmax", "inputs-returned", "no-softmax"),
     ("causal_mask", "zeros", "no-mask"),
 }
 
@@ -259,8 +242,7 @@ def test_two_mistakes_can_be_told_apart_or_are_one_program(name: str, secret: by
     unknown = {
         pair
         for pair in close_pairs(name, secret)
-        if pair not in ONE_PROGRAM
-        and (name, pair) not in ONE_PROGRAM_IN
+        if (name, pair) not in ONE_PROGRAM_IN
         and not all((name, identifier) in RIGHT_ON for identifier in pair)
     }
     assert {tuple(sorted(pair)) for pair in unknown} == set()
@@ -269,8 +251,6 @@ def test_two_mistakes_can_be_told_apart_or_are_one_program(name: str, secret: by
 def test_what_is_listed_as_one_program_is_one() -> None:
     for name, pair in ONE_PROGRAM_IN:
         assert pair in set(close_pairs(name, SECRETS[0])), name
-    for name in ("SelfAttention_v1", "SelfAttention_v2", "CausalAttention", "MultiHeadAttention"):
-        assert set(close_pairs(name, SECRETS[0])) >= ONE_PROGRAM, name
 
 
 @for_every_secret

@@ -138,10 +138,11 @@ def test_names_that_lost_for_the_same_reason_are_told_together() -> None:
 
 
 def test_what_fits_as_well_is_told_as_an_either_or() -> None:
-    other = Explanation((CATALOGUE.named("scale-twice"),))
+    other = Explanation((CATALOGUE.named("scale-half-dk"),))
     found = Explanation((CATALOGUE.named("scale-by-dk"),), alternatives=(other,))
     message = told(mistaken("scale-by-dk"), Standing(NAME, "explained", found))
-    assert "(It could as well be: scaled twice.)" in message
+    either, other_title = (CATALOGUE.named(each).title for each in ("scale-by-dk", "scale-half-dk"))
+    assert f"Either {either}, or {other_title}: both give these numbers." in message
 
 
 def test_a_name_that_is_not_there_is_told_without_a_place_to_read() -> None:
@@ -223,3 +224,13 @@ def test_a_students_own_text_is_handed_on_as_it_is_and_escaped_where_it_is_shown
     failing = replace(FAILED, status="error", text=hostile)
     message = told(Verdict("error", (failing,), failing=failing), Standing(NAME, kind))
     assert hostile in message
+
+
+def test_sizes_in_an_exception_are_told_by_what_they_are() -> None:
+    text = "The size of tensor a (6) must match the size of tensor b (3) at dimension 2"
+    seen = replace(recorded(None), observation=Observation(GIVEN, None, f"RuntimeError: {text}"))
+    message = f"RuntimeError: {text} (attention/multi_head.py, line 31)"
+    standing = Standing(NAME, "unseen", status="error", text=message)
+    found = told(Verdict("error", (), text=message), standing, seen=[seen])
+    assert "tensor a (6: tokens) must match the size of tensor b (3: heads)" in found
+    assert "(attention/multi_head.py, line 31)" in found

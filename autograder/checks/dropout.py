@@ -148,6 +148,9 @@ def _named(seen: Seen, dropped: Tensor, telling: Tensor, unpaired: bool) -> Chec
         return _wrong("single features dropped, not weights", "dropout-on-context")
     if bool((dropped | _near(trained, kept))[telling].all()):
         return _wrong("what is kept was not enlarged", "dropout-not-rescaled")
+    grown = (trained / kept)[telling & ~dropped & torch.isfinite(trained)]
+    if bool(dropped[telling].any()) and bool(_near(grown, grown[:1]).all()):
+        return _wrong("what is kept enlarged for another rate", "dropout-wrong-rate")
     sums = _row_sums(trained, seen.heads)
     sound = torch.isfinite(sums)
     whole = _near(sums, _row_sums(kept, seen.heads)) | (sums == 0)

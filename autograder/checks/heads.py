@@ -28,6 +28,9 @@ CAUSAL = "CausalAttention"
 USUAL = Sizes(d_in=7, d_out=5, tokens=6, batch=2, context_length=11, heads=3)
 
 
+OTHER = Sizes(d_in=4, d_out=3, tokens=8, batch=3, context_length=8, heads=2)
+
+
 #: Takes the place of a head that the student has not got: a marked linear map, no attention.
 STAND_IN = """
 import torch
@@ -52,13 +55,14 @@ def runs(student: Student) -> bool:
     What it gives need not be right; that is judged with the head itself.
     """
     sizes = replace(USUAL, heads=0)
-    tokens = torch.linspace(-1, 1, 2 * USUAL.d_in).reshape(1, 2, USUAL.d_in)
     try:
         head = make(student, CAUSAL, sizes).eval()
         plain = weights_by_role(head, sizes)
         biased = weights_by_role(make(student, CAUSAL, replace(sizes, bias=True)), sizes)
-        once = tensor_of(head(tokens), 1, 2, USUAL.d_out)
-        again = tensor_of(head(tokens), 1, 2, USUAL.d_out)
+        once, again = (run_once(head, USUAL, USUAL.batch, USUAL.tokens) for _ in range(2))
+        other = make(student, CAUSAL, replace(OTHER, heads=0)).eval()
+        for batch, tokens in ((OTHER.batch, OTHER.tokens), (1, 1)):
+            run_once(other, OTHER, batch, tokens)
     except (StudentFault, CheckFailed, RolesUnknown):
         return False
     apart = {float(plain[role].double().sum()) for role in ROLES if role in plain}
@@ -68,6 +72,13 @@ def runs(student: Student) -> bool:
         and not any(f"{role}_bias" in plain for role in ROLES)
         and all(f"{role}_bias" in biased for role in ROLES)
     )
+
+
+def run_once(head: ModuleProxy, sizes: Sizes, batch: int, tokens: int) -> Tensor:
+    """A head's output for some numbers of the sizes that the wrapper's checks use."""
+    shape = (batch, tokens, sizes.d_in)
+    given = torch.linspace(-1, 1, batch * tokens * sizes.d_in).reshape(shape)
+    return tensor_of(head(given), batch, tokens, sizes.d_out)
 
 
 def weights_by_role(module: ModuleProxy, sizes: Sizes, output: bool = False) -> dict[str, Tensor]:

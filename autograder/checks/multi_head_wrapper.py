@@ -12,6 +12,7 @@ from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require
 from autograder.checks.heads import (
     CAUSAL,
+    OTHER,
     ROLES,
     STAND_IN,
     USUAL,
@@ -31,7 +32,6 @@ from autograder.checks.subject import make, tensor_of
 from autograder.compare import same
 from autograder.sandbox.student import ModuleProxy, Student
 
-OTHER = Sizes(d_in=4, d_out=3, tokens=8, batch=3, context_length=8, heads=2)
 BIASED = replace(USUAL, bias=True)
 
 

@@ -28,6 +28,7 @@ MASKING = (
         criterion="masking",
         step="masking",
         replace=hiding(everything_seen),
+        names=("renormalized_weights", "masked_weights", "CausalAttention", "MultiHeadAttention"),
         title="no mask in force",
         message=(
             "Every token sees every other one, later ones included. Either no mask is applied, or "

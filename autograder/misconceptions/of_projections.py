@@ -128,28 +128,6 @@ PROJECTIONS = (
         ),
     ),
     Misconception(
-        id="query-from-keys",
-        criterion="projections",
-        step="projections",
-        replace=exchanged("key", "key", "value"),
-        title="queries made by the key layer",
-        message=(
-            "The queries come from `W_key`, so `W_query` is never used. Look at the line that "
-            "makes the queries."
-        ),
-    ),
-    Misconception(
-        id="keys-from-query-layer",
-        criterion="projections",
-        step="projections",
-        replace=exchanged("query", "query", "value"),
-        title="keys made by the query layer",
-        message=(
-            "The keys come from `W_query`, so `W_key` is never used. Look at the line that makes "
-            "the keys."
-        ),
-    ),
-    Misconception(
         id="values-are-inputs",
         criterion="projections",
         step="projections",

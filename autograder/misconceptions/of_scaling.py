@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from torch import Tensor
 
-from autograder import chain
 from autograder.catalogue import Misconception
 from autograder.chain import Values
 
@@ -67,11 +66,6 @@ def scale_half_dk(values: Values) -> Values:
 def scale_times_half(values: Values) -> Values:
     """`/ (d * 0.5)`."""
     return divided(0.5 * values.query.shape[-1], values)
-
-
-def scale_twice(values: Values) -> Values:
-    """Scaled in two places."""
-    return chain.scaling(chain.scaling(values))
 
 
 def scale_after_softmax(values: Values) -> Values:
@@ -178,17 +172,6 @@ SCALING = (
         replace=scale_times_half,
         title="divided by half of d_k",
         message="The scores are divided by d_k / 2. Divide by the square root of d_k.",
-    ),
-    Misconception(
-        id="scale-twice",
-        criterion="scaling",
-        step="scaling",
-        replace=scale_twice,
-        title="scaled twice",
-        message=(
-            "The scores are divided by the square root of d_k twice, which is d_k. Perhaps the "
-            "queries were scaled and the scores again: do it once."
-        ),
     ),
     Misconception(
         id="scale-after-softmax",

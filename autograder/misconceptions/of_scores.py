@@ -203,6 +203,7 @@ BATCHES = (
     ),
     Misconception(
         id="scores-summed-over-batch",
+        hides=("dropout",),
         criterion="scores",
         step="scores",
         replace=batch_summed,

@@ -48,6 +48,14 @@ def softmax_flattened(values: Values) -> Values:
     return chain.settle(values, powers / powers.sum())
 
 
+def softmax_flattened_by_item(values: Values) -> Values:
+    """Normalise over each matrix of a batch, or of a head, as a whole."""
+    if values.scores.dim() < 3:
+        raise StepRaises
+    powers = torch.exp(values.scores - values.scores.amax(dim=(-2, -1), keepdim=True))
+    return chain.settle(values, powers / powers.sum(dim=(-2, -1), keepdim=True))
+
+
 def softmax_no_exp(values: Values) -> Values:
     """Divide by the sum of the scores themselves."""
     return chain.settle(values, values.scores / values.scores.sum(dim=-1, keepdim=True))
@@ -78,6 +86,13 @@ def softmax_of_negative(values: Values) -> Values:
     return chain.settle(values, torch.softmax(-values.scores, dim=-1))
 
 
+def softmax_of_negative_seen(values: Values) -> Values:
+    """The same where the sign is turned before the mask is applied."""
+    hidden = torch.isinf(values.scores)
+    turned = torch.where(hidden, values.scores, -values.scores)
+    return chain.settle(values, torch.softmax(turned, dim=-1))
+
+
 def softmax_over(dimension: int) -> Step:
     """Softmax over a dimension counted from the front."""
 
@@ -101,6 +116,7 @@ PLAIN = (
         step="softmax",
         replace=softmax_over_queries,
         codings=(softmax_over_first,),
+        names=("softmax", "attention_weights", "context_vectors"),
         title="softmax over the queries",
         message=(
             "The weights are normalised down the columns (dimension 0, or a 1-D softmax used on a "
@@ -127,6 +143,7 @@ PLAIN = (
     Misconception(
         id="softmax-no-shift",
         criterion="softmax",
+        names=("softmax", "attention_weights"),
         title="no maximum subtracted",
         message=(
             "Small scores are right, but large ones (some hundreds) give inf or nan: `exp` "
@@ -162,6 +179,7 @@ PLAIN = (
         criterion="softmax",
         step="softmax",
         replace=no_softmax,
+        names=("context_vector", "attention_weights", "context_vectors"),
         title="no softmax",
         message=(
             "The raw scores are used as weights. Scores are not shares: they do not sum to 1 and "
@@ -174,6 +192,8 @@ PLAIN = (
         criterion="softmax",
         step="softmax",
         replace=softmax_flattened,
+        codings=(softmax_flattened_by_item,),
+        names=("softmax", "attention_weights", "context_vectors"),
         title="softmax over the whole matrix",
         message=(
             "All entries of the matrix together sum to 1 instead of each row. Every token has "
@@ -196,6 +216,7 @@ PLAIN = (
         criterion="softmax",
         step="softmax",
         replace=softmax_of_negative,
+        codings=(softmax_of_negative_seen,),
         title="sign of the scores turned",
         message=(
             "The smallest score gets the largest weight: the sign of the scores is turned "

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from autograder.catalogue import Misconception
 
+_CLASSES = ("SelfAttention_v1", "SelfAttention_v2", "CausalAttention", "MultiHeadAttention")
+
 STATE = (
     Misconception(
         id="super-init-missing",
@@ -25,6 +27,7 @@ STATE = (
     Misconception(
         id="unregistered-parameters",
         criterion="state",
+        names=_CLASSES,
         title="weights that are no parameters",
         message=(
             "The module holds weights that PyTorch does not know as parameters: plain tensors. "
@@ -35,6 +38,7 @@ STATE = (
     Misconception(
         id="weights-made-anew",
         criterion="state",
+        names=_CLASSES,
         title="weights made anew at each call",
         message=(
             "Two calls with the same input give different outputs in eval mode: weights are made "
@@ -44,6 +48,7 @@ STATE = (
     Misconception(
         id="gradient-cut",
         criterion="state",
+        names=_CLASSES,
         title="gradient cut",
         message=(
             "A parameter gets no gradient: the way from it to the output is cut by `.detach()`, "
@@ -54,6 +59,7 @@ STATE = (
     Misconception(
         id="bias-ignored",
         criterion="state",
+        names=_CLASSES[1:],
         aspect="bias",
         title="qkv_bias ignored",
         message=(
@@ -64,6 +70,7 @@ STATE = (
     Misconception(
         id="bias-always",
         criterion="state",
+        names=_CLASSES[1:],
         aspect="bias",
         title="bias always on",
         message=(
@@ -74,6 +81,7 @@ STATE = (
     Misconception(
         id="names-differ",
         criterion="state",
+        names=_CLASSES,
         title="weights under other names",
         message=(
             "The weights were found under other names than `W_query`, `W_key` and `W_value`. The "
@@ -86,6 +94,7 @@ MASK = (
     Misconception(
         id="mask-no-buffer",
         criterion="state",
+        names=_CLASSES[2:],
         title="the mask is a plain attribute",
         message=(
             "The mask is a plain tensor on `self`: it stays behind when the module moves to "

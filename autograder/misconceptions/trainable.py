@@ -24,11 +24,32 @@ _SELF_ATTENTION = Chain(_STEPS, chain.from_nothing, lambda values: values.contex
 CHAINS = {"SelfAttention_v1": _SELF_ATTENTION, "SelfAttention_v2": _SELF_ATTENTION}
 
 
+_CLASSES = ("SelfAttention_v1", "SelfAttention_v2", "CausalAttention", "MultiHeadAttention")
+
+#: Where weights are renormalised, what a row was divided by does not matter.
+_SOFTMAX_NAMES = dict.fromkeys(
+    ("softmax-exp-only", "softmax-flattened"), (*_CLASSES, "masked_weights")
+)
+
+
+#: With a batch in front (and heads), sums that have lost their dimension do not fit.
+_SUMS_OF_A_BATCH = (
+    r"RuntimeError: The size of tensor a \(tokens\b[^)]*\) must match the size of tensor b "
+    r"\((batch\b[^)]*\) at non-singleton dimension 1|heads\b[^)]*\) at non-singleton dimension 2)",
+)
+
+
 def softmax_again(*identifiers: str) -> tuple[Misconception, ...]:
     """Softmax mistakes of stage 1 that can be made again in any later stage."""
     again = {entry.id: entry for entry in of_softmax.PLAIN}
     return tuple(
-        replace(again[identifier], names=(), raises=(), codings=()) for identifier in identifiers
+        replace(
+            again[identifier],
+            names=_SOFTMAX_NAMES.get(identifier, ()),
+            raises=(),
+            raises_named=_SUMS_OF_A_BATCH if identifier == "softmax-without-keepdim" else (),
+        )
+        for identifier in identifiers
     )
 
 
@@ -52,6 +73,16 @@ SHARED = (
     *SOFTMAX,
     *of_scores.CONTEXT,
     *of_state.STATE,
+    Misconception(
+        id="sizes-hard-coded",
+        criterion="form",
+        title="a size is built in",
+        message=(
+            "It works for some sizes and fails for others: a size is written as a number. Read "
+            "sizes from the input's shape and from the constructor's arguments."
+        ),
+        names=_CLASSES,
+    ),
 )
 MISCONCEPTIONS = (*SHARED, *of_state.COPYING)
 
