@@ -35,12 +35,6 @@ create table entries (
     result integer not null references results,
     primary key (run, student)
 ) without rowid;
-create table if not exists origins (
-    run integer not null references runs,
-    student text not null,
-    origin blob not null,       -- what the platform and the roster said of the entry, JSON
-    primary key (run, student)
-) without rowid;
 """
 
 #: What a later kit added. An earlier one passes over it, so both can use the same gradebook.
@@ -54,4 +48,10 @@ create table if not exists adjustments (
     points real,                -- what the criterion counts instead; null: as it was graded
     reason text not null
 );
+create table if not exists origins (
+    run integer not null references runs,
+    student text not null,
+    origin blob not null,       -- what the platform and the roster said of the entry, JSON
+    primary key (run, student)
+) without rowid;
 """
