@@ -384,6 +384,80 @@ class TestModules:
         assert not torch.isfinite(self.make(session)(torch.ones(4, 3))).any()
 
 
+class TestSeveralAtOnce:
+    def test_replies_come_in_the_order_of_the_calls(self, begin) -> None:
+        module = begin().student("check").SelfAttention_v2(3, 2)
+        texts = [torch.eye(3)[:count] for count in (1, 2, 3)]
+        found = [reply.value for reply in module.ask_each([module.asked(each) for each in texts])]
+        assert [tuple(each.shape) for each in found] == [(1, 2), (2, 2), (3, 2)]
+        assert all(torch.equal(each, module(text)) for each, text in zip(found, texts, strict=True))
+
+    def test_what_one_raises_stands_in_its_place_and_ends_them(self, begin) -> None:
+        module = begin().student("check").SelfAttention_v2(3, 2)
+        replies = module.ask_each([module.asked(torch.eye(size)) for size in (3, 4, 3)])
+        assert next(replies).value.shape == (3, 2)
+        with pytest.raises(StudentRaised, match="mat1 and mat2"):
+            next(replies)
+        with pytest.raises(StopIteration):
+            next(replies)
+
+    def test_submodules_are_told_in_one_frame_and_are_called_with_their_owner(self, begin) -> None:
+        module = begin().student("check").SelfAttention_v2(3, 2).eval()
+        query, key = module.children(["W_query", "W_key"])
+        assert (query.parameters["weight"].shape, key.training) == ((2, 3), False)
+        calls = [query.asked(torch.eye(3)), module.asked(torch.eye(3))]
+        first, second = module.ask_each(calls)
+        assert torch.equal(first.value, query.tensors()["weight"].T)
+        assert torch.equal(second.value, module(torch.eye(3)))
+
+    def test_a_submodule_that_is_not_there_is_told(self, begin) -> None:
+        module = begin().student("check").SelfAttention_v2(3, 2)
+        with pytest.raises(StudentRaised, match="W_output"):
+            module.children(["W_query", "W_output"])
+
+    def test_numbers_of_several_modules_are_fetched_together(self, begin) -> None:
+        student = begin().student("check")
+        one, other = student.SelfAttention_v2(3, 2), student.SelfAttention_v2(4, 2)
+        student.fetch([one, other])
+        assert one.tensors()["W_key.weight"].shape == (2, 3)
+        assert other.tensors()["W_key.weight"].shape == (2, 4)
+
+    def test_hanging_in_one_of_them_is_one_timeout(self, begin) -> None:
+        source = ATTENTION.replace(
+            "queries, keys =", "while len(inputs) == 2: pass\n        queries, keys ="
+        )
+        module = begin(source).student("check").SelfAttention_v2(3, 2)
+        replies = module.ask_each([module.asked(torch.eye(3)[:size]) for size in (1, 2, 3)])
+        with pytest.raises(StudentTimeout):
+            next(replies)
+
+
+class TestUnfilled:
+    SOURCE = """
+import torch
+from torch import nn
+
+class SelfAttention_v2(nn.Module):
+    def __init__(self, d_in, d_out, qkv_bias=False):
+        super().__init__()
+        self.W_query = nn.Linear(d_in, d_out)
+
+def copy_weights(source, target):
+    return SelfAttention_v2(5, 3)
+"""
+
+    def test_a_module_has_its_sizes(self, begin) -> None:
+        found = begin(self.SOURCE).student("check").call("copy_weights", 0, 0, unfilled=True).value
+        assert found.parameters["W_query.weight"].shape == (3, 5)
+
+    def test_the_call_after_it_draws_as_always(self, begin) -> None:
+        student = begin(self.SOURCE).student("check")
+        student.call("copy_weights", 0, 0, unfilled=True)
+        weight = student.call("copy_weights", 0, 0).value.tensors()["W_query.weight"]
+        assert 0 < weight.abs().max() <= 5**-0.5
+        assert len(weight.unique()) == 15
+
+
 class TestFaults:
     def test_a_module_that_a_crash_took_along_tells_of_the_crash(self, begin) -> None:
         session = begin(ATTENTION + "\nimport os\ndef context_vector(q, x): os._exit(3)\n")
