@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 TORCH_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test lint format release calibrate seccomp doctor attacks bench clean
+.PHONY: help setup grade test lint format release calibrate seccomp doctor attacks soak bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,12 @@ doctor: $(READY)  ## tell what this machine offers
 
 attacks: $(READY)  ## try every attack at both upper levels, as root and as an ordinary user
 	$(BIN)/python -P tests/attacks/table.py
+
+# Parts and sizes: make soak SOAK="--only frames --frames 1000000"
+SOAK ?=
+
+soak: $(READY)  ## hostile frames by the 100,000, kills at random moments (some minutes)
+	$(BIN)/python -P tests/soak $(SOAK)
 
 # What `make bench` compares with lives in an environment of its own, and stays out of git.
 PEERS := .venv-bench

@@ -50,6 +50,10 @@ __all__ = [
 ]
 
 
+# A table, since torch imports whole compilers when it is asked for some names.
+_DTYPES = {name: found for name, found in vars(torch).items() if isinstance(found, torch.dtype)}
+
+
 class Parameter:
     """One parameter or buffer; its numbers are fetched when they are first looked at."""
 
@@ -58,9 +62,8 @@ class Parameter:
         self._slot = slot
         self.path = clean_line(slot.path)
         self.shape = tuple(slot.shape)
-        known = getattr(torch, slot.dtype, None)
-        self.dtype: torch.dtype | None = known if isinstance(known, torch.dtype) else None
-        self.device = slot.device
+        self.dtype = _DTYPES.get(slot.dtype)
+        self.device = clean_line(slot.device)
         self.requires_grad = slot.requires_grad
 
     @property
