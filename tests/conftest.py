@@ -1,7 +1,63 @@
 """What all tests share."""
 
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import msgspec
+import pytest
 from hypothesis import settings
+
+from autograder.assignment import load_assignment
+from autograder.details import Details
+from autograder.gradebook import Gradebook, Record
+from autograder.grading import report_class
+from autograder.grading_key import GradingKey
+from autograder.result import decode_result
 
 # The same examples on every run, and no limit of time: a busy machine fails no test.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+@pytest.fixture(scope="session")
+def class_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """Gives, for a number of students, a folder with their gradebook and pages.
+
+    The results are those of the example class, multiplied; some share an unknown mistake.
+    """
+    assignment = load_assignment()
+    results = [decode_result(file.read_bytes()) for file in sorted(GOLDEN.glob("*.json"))]
+
+    def record(number: int) -> Record:
+        result = results[number % len(results)]
+        name = f"{result.submission} {number:03}"
+        details = Details(
+            titles={"no-mask": "no mask in force"},
+            fingerprints=FINGERPRINTS.get(result.submission, {}),
+        )
+        return Record(
+            msgspec.structs.replace(result, submission=name), details=msgspec.json.encode(details)
+        )
+
+    @cache
+    def made(size: int) -> Path:
+        folder = tmp_path_factory.mktemp(f"class-{size}")
+        with Gradebook(folder, create=True) as book:
+            run = book.begin(assignment.folder, GradingKey(*"abcdefghi"), ())
+            for number in range(size):
+                book.add(run, record(number), reusable=True)
+            book.finish(run, "finished")
+        report_class(folder)
+        return folder
+
+    return made
+
+
+GOLDEN = Path(__file__).parent / "golden"
+#: Two who share an unknown mistake in one name, and one whose own is another.
+FINGERPRINTS = {
+    "nora": {"MultiHeadAttention": (0.5, None, 2.0)},
+    "omar": {"MultiHeadAttention": (0.501, None, 2.001)},
+    "sven": {"MultiHeadAttention": (0.7, None, 2.0)},
+}

@@ -1,14 +1,14 @@
-"""The pages tell what the result says, and students' text stays text."""
+"""A student's page tells what the result says, and students' text stays text."""
 
-import re
 from html.parser import HTMLParser
 
 import msgspec
 import pytest
 
+from autograder.adjustments import Adjustment, adjusted
 from autograder.assignment import Assignment, load_assignment
 from autograder.details import AttentionSeen, Details, HeadWeights
-from autograder.feedback.pages import class_page, student_page
+from autograder.feedback.pages import student_page
 from autograder.result import (
     CheckOutcome,
     CriterionResult,
@@ -166,27 +166,17 @@ class TestPicturesOfAttention:
         assert "looks like" not in student_page(result(), assignment)
 
 
-class TestClassPage:
-    def page(self, assignment: Assignment, *results: Result) -> str:
-        return class_page(results, assignment.stages, assignment)
+class TestChangedByHand:
+    def test_the_change_is_told_with_its_reason(self, assignment: Assignment) -> None:
+        told = adjusted(
+            result(),
+            [Adjustment("ada", "causal", "masking", 6.0, "<i>read</i>")],
+            assignment.stages,
+        )
+        reader = Reader(student_page(told.result, assignment, None, told.applied))
+        assert "Changed by hand from 2 to 6 points: <i>read</i>" in reader.text
+        assert "6 of 7 points" in reader.text
+        assert "i" not in reader.tags
 
-    def test_it_is_well_formed(self, assignment: Assignment) -> None:
-        assert Reader(self.page(assignment, result(), result(name="bob"))).open == []
-
-    def test_it_has_a_line_a_student_with_a_link(self, assignment: Assignment) -> None:
-        page = self.page(assignment, result(name="Ada L."), result(name="50% #1?"))
-        assert re.findall('href="([^"]*)"', page) == [
-            "students/Ada%20L./feedback.html",
-            "students/50%25%20%231%3F/feedback.html",
-        ]
-
-    def test_it_tells_the_mean_of_who_has_a_score(self, assignment: Assignment) -> None:
-        open_score = msgspec.structs.replace(result(), score=None)
-        text = Reader(self.page(assignment, result(), result("passed"), open_score)).text
-        assert "3 submissions, mean 4.5 of 100 points" in text
-        assert "ungraded" in text
-
-    def test_hostile_names_stay_text(self, assignment: Assignment) -> None:
-        page = self.page(assignment, result(name=HOSTILE))
-        assert "script" not in Reader(page).tags
-        assert "\x1b" not in page
+    def test_nothing_is_told_where_nothing_was_changed(self, assignment: Assignment) -> None:
+        assert "Changed by hand" not in student_page(result(), assignment)
