@@ -16,7 +16,7 @@ CELL = 40
 HEAD = 52  # above the cells, for the words that are looked at
 SIDE = 66  # left of them, for the words that look
 SUMS = 96  # right of them, for the rows' sums
-DARKEST = 0.6  # so that a number can be read on it, in light and in dark
+DARKEST = 0.55  # so that a number can be read on it, in light and in dark
 
 _TEXT = Markup('<text class="{kind}" x="{x:g}" y="{y:g}"{turned}>{text}</text>')
 _RECT = Markup(
