@@ -38,6 +38,7 @@ def score_figure(scores: Distribution) -> Markup:
         x_title="points",
         print_values=True,
         margin=4,
+        margin_right=24,
         **_plain(),
     )
     chart.x_labels = [
@@ -61,6 +62,7 @@ def criteria_figure(items: Sequence[Item]) -> Markup:
         print_values=True,
         value_formatter=lambda share: f"{share:.0f}%",
         margin=4,
+        margin_right=24,
         **_plain(),
     )
     backwards = list(reversed(items))  # pygal counts from below

@@ -26,15 +26,19 @@ from pathlib import Path
 import containers
 from rich.console import Console
 
+from autograder.adjustments import Adjusted
 from autograder.assignment import Assignment, load_assignment
 from autograder.class_analysis import Graded as InClass
+from autograder.details import Details, read_details
 from autograder.errors import AutograderError
 from autograder.exchange import Graded
 from autograder.exports.grades import grades_csv
 from autograder.feedback.class_page import class_page
+from autograder.feedback.class_text import class_text
 from autograder.feedback.pages import student_page
 from autograder.feedback.plain import file_name
-from autograder.feedback.terminal import class_view, result_view
+from autograder.feedback.telling_all import full_view
+from autograder.feedback.terminal import class_view
 from autograder.result import Result, decode_result, encode_result
 from autograder.submission import Submission, Unreadable, name_of, read_submission
 from autograder.worker import Worker
@@ -286,7 +290,7 @@ class Arena:
             found.breaches.append(f"{result.score - found.honest:g} points too many")
         self._judge_text(found, encoded.decode() + graded.details.decode())
         self._judge_text(found, "\n".join(texts_of(json.loads(encoded))))
-        found.breaches += shown(result, self.assignment)
+        found.breaches += shown(result, self.assignment, read_details(graded.details))
 
     def _judge_text(self, found: Found, text: str) -> None:
         if self.course.canary in text or STOLEN in text:
@@ -334,11 +338,12 @@ def texts_of(told: object) -> Iterator[str]:
             yield from texts_of(part)
 
 
-def shown(result: Result, assignment: Assignment) -> list[str]:
+def shown(result: Result, assignment: Assignment, details: Details | None = None) -> list[str]:
     """What goes wrong where a result is shown: page, terminal, spreadsheet, file name."""
     breaches = []
-    page = student_page(result, assignment)
-    of_class = class_page([InClass(result)], assignment.stages, assignment)
+    entry = InClass(result, details or Details())
+    page = student_page(result, assignment, entry.details)
+    of_class = class_page([entry], assignment.stages, assignment)
     own = re.search(r"<script>(?s:.*?)</script>", of_class)  # sorts the table, and is the only one
     if own is None or "// The students' table" not in own[0]:
         breaches.append("another script is in the place of the page's own")
@@ -348,7 +353,9 @@ def shown(result: Result, assignment: Assignment) -> list[str]:
         breaches.append("its markup is in a page")
     output = io.StringIO()
     Console(file=output, markup=False, width=200).print(
-        result_view(result, show=True), class_view([result], assignment.stages)
+        full_view(Adjusted(result, result), entry.details, assignment),
+        class_view([result], assignment.stages),
+        class_text([entry], assignment.stages),
     )
     if CODES.search(output.getvalue()):
         breaches.append("its codes reach the terminal")
