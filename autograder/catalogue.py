@@ -27,7 +27,8 @@ class Misconception:
     id: short and stable, unique within a stage.
     criterion: whose points it costs; `aspect` where only a part of that criterion.
     title: its name in a few words.
-    message: for the student: what the code seems to do, why that is not attention, where to look.
+    found, expected, look: for the student, in the handouts' words and without solution code: what
+    the code seems to do, what a right one does, what to look at next.
     step, replace: the step of the chain and what is done in its place; None where the mistake
     shows in state, in training or in an exception only. codings: the same mistake written so that
     other numbers come out.
@@ -40,7 +41,9 @@ class Misconception:
     id: str
     criterion: str
     title: str
-    message: str
+    found: str
+    expected: str
+    look: str
     step: str = ""
     replace: Step | None = None
     codings: tuple[Step, ...] = ()
@@ -49,6 +52,11 @@ class Misconception:
     names: tuple[str, ...] = ()
     aspect: str | None = None
     hides: tuple[str, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """What a student reads; the section of the handout follows from the criterion."""
+        return f"{self.found} {self.expected} {self.look}"
 
     @property
     def steps(self) -> tuple[Step, ...]:

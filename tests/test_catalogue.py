@@ -75,10 +75,6 @@ def mentioned_in(stage: Stage) -> set[str]:
     return set().union(*(mentioned(file) for file in files))
 
 
-def sentences(message: str) -> list[str]:
-    return [part for part in re.split(r"(?<=[.:;])\s+|, so ", message) if part]
-
-
 def failing(stage: Stage, holds: Callable[[Misconception], object]) -> list[str]:
     """The ids of a stage's entries for which something does not hold."""
     return [entry.id for entry in catalogue_of(stage).misconceptions if not holds(entry)]
@@ -103,17 +99,124 @@ def test_a_title_is_a_few_words_and_no_sentence(stage: Stage) -> None:
     assert failing(stage, lambda entry: few.fullmatch(entry.title)) == []
 
 
+# What a student reads ------------------------------------------------------------------------
+
+#: By criterion: the words by which a message names the step that went wrong.
+STEP_WORDS = {
+    "scores": r"score",
+    "softmax": r"softmax|weight|exponential",
+    "context": r"context vector|output",
+    "form": r"size|sequence",
+    "projections": r"project|queries|`W_",
+    "scaling": r"scal|divided|multiplied",
+    "state": r"parameter|layer|weight|buffer|constructor|heads",
+    "copying": r"copi|copying",
+    "masking": r"mask",
+    "dropout": r"dropout|dropped",
+    "stacking": r"head",
+    "split": r"head|split",
+    "merge": r"merg",
+    "output": r"`out_proj`",
+    "equivalence": r"merged",
+    "gpt2": r"GPT-2",
+}
+
+
 @every_stage
-def test_a_message_is_a_text_of_whole_sentences(stage: Stage) -> None:
+def test_a_message_names_the_step_that_went_wrong(stage: Stage) -> None:
+    def names(entry: Misconception) -> bool:
+        return bool(re.search(STEP_WORDS[entry.criterion], entry.found, re.IGNORECASE))
+
+    assert failing(stage, names) == []
+
+
+@every_stage
+def test_a_message_says_what_was_found_what_is_expected_and_what_to_look_at(stage: Stage) -> None:
     def whole(entry: Misconception) -> bool:
-        return len(entry.message) >= 60 and entry.message.endswith(".")
+        parts = (entry.found, entry.expected, entry.look)
+        return (
+            all(re.fullmatch(r"[A-Z`(].{14,}[.?]", part) for part in parts)
+            and entry.look.startswith("Look ")
+            and entry.message == " ".join(parts)
+        )
 
     assert failing(stage, whole) == []
 
 
 @every_stage
-def test_a_message_says_what_is_seen_and_then_what_to_do(stage: Stage) -> None:
-    assert failing(stage, lambda entry: len(sentences(entry.message)) >= 2) == []
+def test_a_message_is_read_in_a_breath(stage: Stage) -> None:
+    assert failing(stage, lambda entry: len(entry.message.split()) <= 60) == []
+
+
+@every_stage
+def test_no_two_mistakes_of_a_stage_are_told_in_the_same_words(stage: Stage) -> None:
+    found = [(entry.found, entry.expected) for entry in catalogue_of(stage).misconceptions]
+    assert len(found) == len(set(found))
+
+
+@every_stage
+def test_a_message_is_followed_by_a_section_of_its_stages_handout(stage: Stage) -> None:
+    headings = {
+        re.sub(r"[^a-z0-9 -]", "", line.lstrip("# ").lower()).strip().replace(" ", "-")
+        for line in stage.handout.read_text("utf-8").splitlines()
+        if line.startswith("#")
+    }
+    sections = {criterion.id: criterion.section for criterion in stage.criteria}
+    assert failing(stage, lambda entry: sections[entry.criterion] in headings) == []
+
+
+HANDOUTS = " ".join(stage.handout.read_text("utf-8") for stage in ASSIGNMENT.stages)
+
+
+def words_of(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]+", text.lower().replace("'s", "")))
+
+
+#: Everyday words that the handouts happen not to use; no word of the field belongs here.
+EVERYDAY = words_of(
+    "among asked became copied dictionary distances drops earlier enough enters entries fewer "
+    "fifth fits force gain gains hits index leave less logarithms means meant met middle mixed "
+    "neighbouring nowhere operator operators perhaps says sign told unless were"
+)
+
+
+def forms_of(word: str) -> set[str]:
+    """The word and what it is without, or with, an ending."""
+    found = {word, f"{word}s", f"{word}d", f"{word}ed", f"{word.rstrip('e')}ing"}
+    for ending in ("s", "es", "d", "ed", "ing", "y", "ies"):
+        if word.endswith(ending):
+            stem = word.removesuffix(ending)
+            found |= {stem, f"{stem}e", f"{stem}y", f"{stem}ed", f"{stem}ing"}
+    return found
+
+
+@every_stage
+def test_a_message_uses_the_words_of_the_handouts(stage: Stage) -> None:
+    known = words_of(HANDOUTS) | EVERYDAY
+
+    def foreign(entry: Misconception) -> set[str]:
+        plain = re.sub(r"`[^`]*`", " ", entry.message)
+        return {word for word in words_of(plain) if not forms_of(word) & known}
+
+    found = {entry.id: foreign(entry) for entry in catalogue_of(stage).misconceptions}
+    assert {identifier: words for identifier, words in found.items() if words} == {}
+
+
+#: What may stand between backticks: a name, or an argument that is true or false.
+NAME = r"\.?[A-Za-z_]\w*(\.\w+)*(=True|=False)?"
+
+
+@every_stage
+def test_a_message_holds_names_and_shapes_but_no_code(stage: Stage) -> None:
+    def plain(entry: Misconception) -> bool:
+        text = f"{entry.title} {entry.message}"
+        quoted = re.findall(r"`([^`]*)`", text)
+        bare = re.sub(r"`[^`]*`", " ", text)
+        return all(re.fullmatch(NAME, each) for each in quoted) and not re.search(
+            r"@|==|\w\(|\[|\breturn [a-z_]+\(|=", re.sub(r"d_k = d_out / H", "", bare)
+        )
+
+    assert failing(stage, plain) == []
 
 
 #: Lines of solutions that every module of PyTorch has, whatever it computes.
@@ -333,7 +436,14 @@ def test_the_exception_that_pytorch_raises_is_recognised(
 
 
 def one(**fields: object) -> Misconception:
-    usual = {"id": "a", "criterion": "scaling", "title": "a title", "message": "a message"}
+    usual = {
+        "id": "a",
+        "criterion": "scaling",
+        "title": "a title",
+        "found": "A.",
+        "expected": "B.",
+        "look": "C.",
+    }
     return Misconception(**(usual | fields))  # type: ignore[arg-type]
 
 

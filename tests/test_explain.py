@@ -520,7 +520,9 @@ SCALED_TWICE = Misconception(
     id="scaled-twice",
     criterion="scaling",
     title="scaled twice",
-    message="The root of the key size is divided by twice, which is the key size itself.",
+    found="The scores are divided by the root of the key size twice.",
+    expected="They are divided by it once.",
+    look="Look at all lines that divide.",
     step="scaling",
     replace=lambda values: scaling(scaling(values)),
 )

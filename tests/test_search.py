@@ -48,7 +48,14 @@ def raising(values: Values) -> Values:
 
 def mistake(identifier: str, step: str, *ways: Step) -> Misconception:
     return Misconception(
-        id=identifier, criterion=step, title="", message="", step=step, codings=ways
+        id=identifier,
+        criterion=step,
+        title="",
+        found="",
+        expected="",
+        look="",
+        step=step,
+        codings=ways,
     )
 
 

@@ -30,10 +30,11 @@ MASKING = (
         replace=hiding(everything_seen),
         names=("renormalized_weights", "masked_weights", "CausalAttention", "MultiHeadAttention"),
         title="no mask in force",
-        message=(
-            "Every token sees every other one, later ones included. Either no mask is applied, or "
-            "its result is thrown away: `masked_fill` without the underscore returns a new tensor "
-            "and leaves the old one as it was."
+        found="Every token sees the tokens after it: no mask is in force.",
+        expected="What stands above the diagonal is hidden.",
+        look=(
+            "Look at what happens to the masked result: some functions return a new tensor, and "
+            "only those whose name ends in an underscore change the old one."
         ),
     ),
     Misconception(
@@ -43,11 +44,9 @@ MASKING = (
         replace=hiding(one_late),
         codings=(hiding(one_late, -1e9),),
         title="the mask starts one position late",
-        message=(
-            "Each token still sees the next one: the mask begins two above the diagonal. The "
-            "next token is just what a language model must predict, so it must be hidden: begin "
-            "one above the diagonal."
-        ),
+        found="The mask starts one token late: each token still sees the next one.",
+        expected="All that stands above the diagonal is hidden.",
+        look="Look at the diagonal where your mask starts.",
     ),
     Misconception(
         id="diagonal-masked",
@@ -56,11 +55,12 @@ MASKING = (
         replace=hiding(diagonal_too),
         codings=(hiding(diagonal_too, -1e9),),
         title="the diagonal is masked too",
-        message=(
-            "A token's own position is hidden as well. The first token then has nothing left to "
-            "look at, and its row becomes nan. A token may see itself: begin one above the "
-            "diagonal."
+        found=(
+            "The mask takes the diagonal along: no token sees itself, and the first row has "
+            "nothing left and gives NaN."
         ),
+        expected="The diagonal stays; a token always sees itself.",
+        look="Look at the diagonal where your mask starts.",
     ),
     Misconception(
         id="past-masked",
@@ -69,10 +69,9 @@ MASKING = (
         replace=hiding(past),
         codings=(hiding(past, -1e9),),
         title="the past is masked, not the future",
-        message=(
-            "Tokens see themselves and later ones; the earlier ones are hidden. It is the other "
-            "triangle: what lies above the diagonal (later tokens) must be hidden."
-        ),
+        found="The mask hides earlier tokens and shows the later ones.",
+        expected="Hidden is what comes later, above the diagonal.",
+        look="Look at which side of the diagonal your mask takes.",
     ),
     Misconception(
         id="past-masked-with-diagonal",
@@ -81,11 +80,9 @@ MASKING = (
         replace=hiding(past_and_diagonal),
         codings=(hiding(past_and_diagonal, -1e9),),
         title="the mask is the wrong way round",
-        message=(
-            "What should be seen is hidden and the other way round: the mask is true where a "
-            "token may look. True must mean hidden (above the diagonal), or turn the mask with `~` "
-            "before filling."
-        ),
+        found="The mask is the wrong way round: hidden is what a token may look at.",
+        expected="True says that a token must not look, above the diagonal.",
+        look="Look at what true says in your mask and in the function that gets it.",
     ),
     Misconception(
         id="filled-with-zero",
@@ -93,10 +90,11 @@ MASKING = (
         step="masking",
         replace=hiding(chain.future, 0.0),
         title="masked scores set to zero",
-        message=(
-            "Masked scores become 0 (perhaps scores times a mask of ones and zeros). Softmax "
-            "gives a score of 0 a weight like any other: exp(0) is 1. Fill with minus infinity, "
-            "whose exponential is 0."
+        found="Masked scores become 0, which softmax gives a weight: the exponential of 0 is 1.",
+        expected="Masked scores become minus infinity.",
+        look=(
+            "Look at what is put above the diagonal; scores that are multiplied by a mask become "
+            "0, too."
         ),
         names=("masked_weights", "CausalAttention", "MultiHeadAttention"),
     ),
@@ -107,10 +105,9 @@ MASKING = (
         replace=hiding(chain.future, -1.0),
         codings=(before_scaling(lambda scores, hidden: scores.masked_fill(hidden, -1.0)),),
         title="masked scores set to -1",
-        message=(
-            "Masked scores become -1, which softmax gives a weight like any other. Fill with "
-            "minus infinity, whose exponential is 0."
-        ),
+        found="Masked scores become -1, which softmax gives a weight.",
+        expected="Masked scores become minus infinity, whose exponential is 0.",
+        look="Look at the number that is put above the diagonal.",
         names=("masked_weights", "CausalAttention", "MultiHeadAttention"),
     ),
     Misconception(
@@ -120,10 +117,9 @@ MASKING = (
         replace=scores_only(lambda scores, hidden: scores + hidden.to(scores.dtype)),
         codings=(before_scaling(lambda scores, hidden: scores + hidden.to(scores.dtype)),),
         title="a mask of ones added to the scores",
-        message=(
-            "A mask of zeros and ones is added to the scores, so later tokens even gain weight. "
-            "What is added must be minus infinity at the hidden positions and 0 elsewhere."
-        ),
+        found="A mask of zeros and ones is added to the scores, so later tokens gain weight.",
+        expected="Masked scores become minus infinity.",
+        look="Look at what is added above the diagonal.",
         names=("masked_weights", "CausalAttention", "MultiHeadAttention"),
     ),
     Misconception(
@@ -133,10 +129,9 @@ MASKING = (
         replace=scores_only(lambda scores, hidden: scores - hidden.to(scores.dtype)),
         codings=(before_scaling(lambda scores, hidden: scores - hidden.to(scores.dtype)),),
         title="a mask of ones subtracted from the scores",
-        message=(
-            "The hidden scores are lowered by 1 only, so later tokens keep a weight. Fill with "
-            "minus infinity."
-        ),
+        found="A mask of zeros and ones is taken from the scores, so later tokens keep a weight.",
+        expected="Masked scores become minus infinity.",
+        look="Look at what is taken away above the diagonal.",
         names=("masked_weights", "CausalAttention", "MultiHeadAttention"),
     ),
     Misconception(
@@ -145,10 +140,9 @@ MASKING = (
         step="masking",
         replace=hiding(chain.future, math.inf),
         title="plus infinity instead of minus",
-        message=(
-            "Hidden scores become plus infinity: softmax then gives nan. It is minus infinity "
-            "whose exponential is 0."
-        ),
+        found="Masked scores become plus infinity, and softmax gives NaN.",
+        expected="They become minus infinity, whose exponential is 0.",
+        look="Look at the sign of what is put above the diagonal.",
         names=("masked_weights", "CausalAttention", "MultiHeadAttention"),
     ),
     Misconception(
@@ -157,10 +151,9 @@ MASKING = (
         step="masking",
         replace=scores_only(lambda scores, hidden: scores + hidden.to(scores.dtype) * -math.inf),
         title="mask times minus infinity",
-        message=(
-            "A mask of zeros and ones is multiplied by minus infinity: 0 times infinity is nan, so "
-            "everything becomes nan. Fill with minus infinity only where the mask is true."
-        ),
+        found="A mask of zeros and ones is multiplied by infinity: 0 times infinity is NaN.",
+        expected="Masked scores become minus infinity, the others stay as they were.",
+        look="Look at what your mask holds where nothing is hidden.",
         names=("masked_weights", "CausalAttention", "MultiHeadAttention"),
     ),
     Misconception(
@@ -169,10 +162,12 @@ MASKING = (
         step="masking",
         replace=scores_only(lambda scores, hidden: scores * hidden.to(scores.dtype)),
         title="scores multiplied by the mask",
-        message=(
-            "The scores are multiplied by a mask that is 1 above the diagonal: the allowed scores "
-            "become 0 and the later ones stay. Fill the hidden positions with minus infinity."
+        found=(
+            "The scores are multiplied by a mask: what a token may see becomes 0, what comes "
+            "later stays."
         ),
+        expected="Masked scores become minus infinity, the others stay as they were.",
+        look="Look at where your mask is 1, and at the operator.",
         names=("masked_weights", "CausalAttention", "MultiHeadAttention"),
     ),
     Misconception(
@@ -181,11 +176,12 @@ MASKING = (
         step="masking",
         replace=mask_after_softmax,
         title="masked after softmax, rows not divided again",
-        message=(
-            "The weights are set to zero above the diagonal after softmax and left so: rows no "
-            "longer sum to 1, and later tokens still act through the sum that softmax divided by. "
-            "Divide each row by its sum again, or mask before softmax."
+        found=(
+            "The mask sets weights to zero after softmax and leaves the rows so: they do not sum "
+            "to 1, and the future sits in the denominator."
         ),
+        expected="Each row is divided by its sum again, or the mask comes before softmax.",
+        look="Look at the sums of the rows after masking.",
         names=("renormalized_weights", "masked_weights", "CausalAttention", "MultiHeadAttention"),
     ),
     Misconception(
@@ -194,10 +190,9 @@ MASKING = (
         step="masking",
         replace=renormalised_by_columns,
         title="columns divided, not rows",
-        message=(
-            "After masking, the columns are divided by their sums. A row holds one token's "
-            "weights: divide each row by its own sum, and keep the dimension."
-        ),
+        found="After masking, the columns are divided by their sums.",
+        expected="Each row is divided by its own sum.",
+        look="Look at the dimension of your sum, and at its shape when you divide.",
         names=("renormalized_weights",),
     ),
     Misconception(
@@ -206,10 +201,12 @@ MASKING = (
         step="masking",
         replace=softmax_again,
         title="softmax a second time instead of dividing",
-        message=(
-            "The masked weights go through softmax again: zeros get weight exp(0) = 1 and the "
-            "future is seen once more. Divide each row by its sum instead."
+        found=(
+            "After masking, the weights go through softmax again, and hidden tokens get a weight:"
+            " the exponential of 0 is 1."
         ),
+        expected="Each row is divided by its sum.",
+        look="Look at what you do after the zeros are set.",
         names=("renormalized_weights",),
     ),
     Misconception(
@@ -218,11 +215,9 @@ MASKING = (
         step="masking",
         replace=mask_of_shared_size(lambda given: given.context_length),
         title="the mask is not cut to the tokens",
-        message=(
-            "With fewer tokens than `context_length` it fails: the whole mask meets smaller "
-            "scores. Use the part of the mask that belongs to the tokens at hand, in rows and in "
-            "columns."
-        ),
+        found="The mask fits sequences of full length only; shorter ones fail.",
+        expected="A kept mask is cut to the number of tokens at hand, in both directions.",
+        look="Look at the shapes of mask and scores for fewer tokens than `context_length`.",
         raises=(
             r"RuntimeError: The size of tensor a \(\d+\) must match the size of tensor b",
             r"RuntimeError: (The expanded size of the tensor|output with shape|expand)",
@@ -237,10 +232,9 @@ MASKING = (
         step="masking",
         replace=mask_too_small,
         title="the mask has the size of the embedding",
-        message=(
-            "The mask is built with an embedding size instead of `context_length`, so it does not "
-            "fit the scores of a longer text. The mask is (context_length, context_length)."
-        ),
+        found="The mask has the size of an embedding and is too small for longer sequences.",
+        expected="It has `context_length` rows and as many columns.",
+        look="Look at the size that the mask is made with in the constructor.",
         raises=(
             r"RuntimeError: The size of tensor a \(\d+\) must match the size of tensor b",
             r"RuntimeError: (The expanded size of the tensor|output with shape|expand)",
@@ -251,10 +245,9 @@ MASKING = (
         id="mask-not-bool",
         criterion="masking",
         title="the mask is not of type bool",
-        message=(
-            "The positions are right, but the mask is no bool tensor. `causal_mask` promises "
-            "true and false: convert with `.bool()` or `dtype=torch.bool`."
-        ),
+        found="The mask has the right places and another type than bool.",
+        expected="`causal_mask` returns true and false.",
+        look="Look at the type of what you return.",
         names=("causal_mask",),
     ),
 )

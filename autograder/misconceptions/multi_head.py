@@ -47,10 +47,9 @@ LIBRARY = (
         id="library-attention",
         criterion="scores",
         title="the library's attention called",
-        message=(
-            "PyTorch's own attention does the work. The task is to write these steps yourself; "
-            "what the library's call replaces earns nothing."
-        ),
+        found="A library's attention computes the scores and all that follows.",
+        expected="You write these steps yourself; what the call replaces earns nothing.",
+        look="Look for the call, and write out scores, mask, softmax, dropout and context vectors.",
         names=("MultiHeadAttention",),
     ),
 )
@@ -60,10 +59,11 @@ EXERCISES = (
         id="merge-transposed",
         criterion="equivalence",
         title="head weights joined along the wrong dimension",
-        message=(
-            "The weights of the split module are not the heads' weights one under the other. A "
-            "linear layer keeps (out, in): the heads' rows follow each other along dimension 0."
+        found="The weights of the merged module are not those of the heads, head after head.",
+        expected=(
+            "Head h owns the columns from h * d_k on; a layer keeps its weight as (d_out, d_in)."
         ),
+        look="Look at the dimension along which you join the weights of the heads.",
         raises=(
             r"RuntimeError: The size of tensor a .* must match the size of tensor b",
             r"RuntimeError: Error\(s\) in loading state_dict",
@@ -75,20 +75,18 @@ EXERCISES = (
         id="merge-identity-missing",
         criterion="equivalence",
         title="output projection not the identity",
-        message=(
-            "`out_proj` still holds other numbers. The wrapper has no output projection, so here "
-            "it must do nothing: weight the identity, bias zero."
-        ),
+        found="`out_proj` of the merged module changes what the heads computed.",
+        expected="The wrapper has no such layer, so here it must change nothing.",
+        look="Look at which weight and which bias leave a vector as it was.",
         names=("merge_heads",),
     ),
     Misconception(
         id="gpt2-sizes",
         criterion="gpt2",
         title="not the sizes of the smallest GPT-2",
-        message=(
-            "The module's sizes are not those of the smallest GPT-2: width 768 in and out, 12 "
-            "heads, 1024 tokens."
-        ),
+        found="The sizes are not those of the smallest GPT-2.",
+        expected="It has embeddings and output of 768, 12 heads and 1024 tokens of context.",
+        look="Look at the numbers that you build it with, and at their order.",
         names=("gpt2_attention",),
     ),
 )

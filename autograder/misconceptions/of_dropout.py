@@ -9,83 +9,78 @@ DROPOUT = (
         id="dropout-missing",
         criterion="dropout",
         title="no dropout in training",
-        message=(
-            "In training mode nothing is dropped. Apply the dropout layer to the attention "
-            "weights in `forward` (and use its result)."
-        ),
+        found="In training nothing is dropped.",
+        expected="Dropout sets attention weights to zero while training.",
+        look="Look at whether `forward` applies the dropout layer, and whether its result is used.",
     ),
     Misconception(
         id="dropout-in-eval",
         criterion="dropout",
         title="dropout active in eval mode",
-        message=(
-            "Weights are dropped in eval mode as well, so predictions differ from call to call. "
-            "Use an `nn.Dropout` layer, which knows the mode, or hand `self.training` on to "
-            "`F.dropout`."
-        ),
+        found="Dropout is still on in evaluation: two calls do not agree.",
+        expected="In evaluation nothing is dropped.",
+        look="Look at whether dropout is a layer of the module, or is told the mode.",
     ),
     Misconception(
         id="dropout-on-scores",
         criterion="dropout",
         title="dropout on the scores",
-        message=(
-            "Dropout is applied to the scores, before softmax. A dropped score is 0, not a weight "
-            "of 0 (and a masked one becomes nan). Drop attention weights, after softmax."
-        ),
+        found="Dropout acts on the scores, where 0 is an ordinary score.",
+        expected="It acts on the weights, after softmax.",
+        look="Look at the order of softmax and dropout.",
     ),
     Misconception(
         id="dropout-on-context",
         criterion="dropout",
         title="dropout on the context vectors",
-        message=(
-            "Single features of the context vectors are dropped. Drop attention weights instead, "
-            "after softmax and before they meet the values."
-        ),
+        found="Dropout acts on the result: single numbers of context vectors are zero.",
+        expected="It acts on the weights, before they meet the values.",
+        look="Look at what the dropout layer gets.",
     ),
     Misconception(
         id="dropout-on-values",
         criterion="dropout",
         title="dropout on the values",
-        message=(
-            "Features of the values are dropped. Drop attention weights instead, after softmax "
-            "and before they meet the values."
-        ),
+        found="Dropout acts on the values.",
+        expected="It acts on the weights, before they meet the values.",
+        look="Look at what the dropout layer gets.",
     ),
     Misconception(
         id="dropout-not-rescaled",
         criterion="dropout",
         title="dropped without rescaling",
-        message=(
-            "What is kept is not enlarged. Dropout divides what it keeps by 1 - p, so that sums "
-            "stay the same on average; `nn.Dropout` does that for you."
+        found="Dropout leaves the weights that stay as they were.",
+        expected="They are divided by 1 - p, so that the sum is the same on average.",
+        look=(
+            "Look at what your dropout does to the weights that it keeps; PyTorch's layer does "
+            "all of it."
         ),
     ),
     Misconception(
         id="dropout-renormalised",
         criterion="dropout",
         title="weights renormalised after dropout",
-        message=(
-            "After dropout the rows are divided by their sums again. Dropout's own factor 1/(1-p) "
-            "already keeps the average; leave the weights as dropout gives them."
-        ),
+        found="After dropout each row is divided by its sum again.",
+        expected="A row need not sum to 1 after dropout: dividing by 1 - p was enough.",
+        look="Look for a division, or a softmax, after dropout.",
     ),
     Misconception(
         id="dropout-wrong-rate",
         criterion="dropout",
         title="another share is dropped than asked for",
-        message=(
-            "The share of dropped weights is not the rate that was asked for: the argument is not "
-            "handed on, or p is used as the rate that is kept. `dropout` is the share that is "
-            "dropped."
+        found="Dropout drops another part of the weights than it was asked to.",
+        expected="With a rate of p, each weight is dropped with probability p.",
+        look=(
+            "Look at what your dropout layer is made with in the constructor: `dropout`, or "
+            "another number?"
         ),
     ),
     Misconception(
         id="dropout-shared-by-batch",
         criterion="dropout",
         title="one dropout pattern for the whole batch",
-        message=(
-            "All texts of a batch (or all heads) lose the same weights: one pattern is drawn for "
-            "all. Apply dropout to the whole tensor of weights."
-        ),
+        found="Dropout hits the same weights in every sequence, or in every head.",
+        expected="It draws for each sequence and each head anew.",
+        look="Look at the shape of what the dropout layer gets: it should be all weights at once.",
     ),
 )

@@ -81,11 +81,12 @@ SPLIT = (
         step="split",
         replace=cut(viewed_without_transpose),
         title="heads split without transposing",
-        message=(
-            "The projections are viewed as (b, H, T, d_k) at once, so a head gets a jumble of "
-            "tokens and features, and later tokens leak into earlier ones. View as (b, T, H, d_k) "
-            "first, then exchange T and H."
+        found=(
+            "The projections are reshaped straight to (b, H, T, d_k): a head is a piece of the "
+            "sequence, and the future leaks in."
         ),
+        expected="They are read as (b, T, H, d_k), then head and token change places.",
+        look="Look at both steps of the split; reshaping moves no number.",
         names=_SPLIT,
     ),
     Misconception(
@@ -94,10 +95,9 @@ SPLIT = (
         step="split",
         replace=cut(interleaved),
         title="heads interleaved",
-        message=(
-            "Head h takes every H-th column: the last two sizes of the view are the wrong way "
-            "round, (d_k, H). A head owns neighbouring columns: view as (H, d_k)."
-        ),
+        found="Head h takes every H-th column: the split reads (b, T, d_k, H).",
+        expected="A head owns neighbouring columns: (b, T, H, d_k).",
+        look="Look at the order of the last two sizes in the split.",
         names=_SPLIT,
     ),
     Misconception(
@@ -107,10 +107,12 @@ SPLIT = (
         replace=heads_attend_to_heads,
         codings=(never_fits,),
         title="heads attend to heads",
-        message=(
-            "After the view, T and H were not exchanged: the product then compares the heads of "
-            "one token with each other, not tokens. Bring the heads in front: (b, H, T, d_k)."
+        found=(
+            "After the split, head and token do not change places: the heads of one token are "
+            "compared with each other."
         ),
+        expected="The head comes before the token: (b, H, T, d_k).",
+        look="Look at the shapes of queries and keys just before their product.",
         names=_SPLIT,
         raises=(
             r"RuntimeError: The size of tensor a \(\d+\) must match the size of tensor b \(\d+\) "
@@ -123,10 +125,9 @@ SPLIT = (
         step="split",
         replace=cut(batch_in_heads),
         title="batch mixed into the heads",
-        message=(
-            "The batch and the heads run into each other: the view begins with H instead of b. "
-            "Keep the batch in front, (b, T, H, d_k), then exchange T and H."
-        ),
+        found="The split mixes batch and heads: the first size is H, not b.",
+        expected="The batch stays in front: (b, T, H, d_k), then head and token change places.",
+        look="Look at the order of the sizes in the split.",
         names=_SPLIT,
     ),
     Misconception(
@@ -134,10 +135,9 @@ SPLIT = (
         criterion="split",
         aspect="no loop over heads",
         title="a loop over the heads",
-        message=(
-            "The number of matrix products grows with the number of heads: the heads are computed "
-            "one after another. Split the projections instead and let one product do all heads."
-        ),
+        found="The heads are computed one after another: more heads, more products.",
+        expected="The projections are split, and one product computes all heads.",
+        look="Look for a loop over the heads, or a list of them.",
         names=_SPLIT,
     ),
     Misconception(
@@ -145,10 +145,9 @@ SPLIT = (
         criterion="split",
         aspect="divisibility",
         title="divisibility not checked",
-        message=(
-            "A `d_out` that is no multiple of `num_heads` is accepted. Refuse it when the module "
-            "is built, with a ValueError or an assert: the heads could not be cut evenly."
-        ),
+        found="A `d_out` that the heads cannot share evenly is accepted.",
+        expected="The constructor refuses it with a `ValueError` or an assertion.",
+        look="Look at what your constructor checks before the split.",
         names=_SPLIT,
     ),
     Misconception(
@@ -157,10 +156,12 @@ SPLIT = (
         step="split",
         replace=fits_where_square,
         title="reshaped with the input width",
-        message=(
-            "The heads are cut with d_in where the projections have d_out columns, so the numbers "
-            "do not add up. Read the size from the projection."
+        found=(
+            "The split into heads fails: it reads sizes of d_in where the projections have d_out "
+            "columns."
         ),
+        expected="The d_out columns are shared out among the heads.",
+        look="Look at the sizes of the split, and print the shape of a projection.",
         raises=(r"RuntimeError: shape '.*' is invalid for input of size \d+",),
         names=_SPLIT,
     ),
@@ -170,10 +171,11 @@ SPLIT = (
         step="scores",
         replace=never_fits,
         title="the wrong dimensions of the keys exchanged",
-        message=(
-            "The keys' dimensions do not line up for the product. In (b, H, T, d_k) exchange the "
-            "last two, `transpose(2, 3)`: batch and heads stay in front."
+        found=(
+            "The scores cannot be made: the wrong two dimensions of the keys have changed places."
         ),
+        expected="In (b, H, T, d_k) only the last two change places.",
+        look="Look at how the keys are turned over, and print their shape.",
         raises=(
             r"RuntimeError: Expected size for first two dimensions of batch2 tensor",
             r"RuntimeError: The size of tensor a \(\d+\) must match the size of tensor b \(\d+\) "

@@ -81,10 +81,12 @@ MERGE = (
         step="merge",
         replace=merged(without_transpose),
         title="heads merged without transposing back",
-        message=(
-            "The heads are flattened straight from (b, H, T, d_k), so a token's row holds parts of "
-            "other tokens. Exchange H and T first, then flatten the last two."
+        found=(
+            "The heads are merged without changing places back, so a token's row holds parts of "
+            "other tokens."
         ),
+        expected="Head and token change places first, then heads and columns become one dimension.",
+        look="Look at the shape just before the heads are joined.",
         names=_SPLIT,
     ),
     Misconception(
@@ -93,10 +95,9 @@ MERGE = (
         step="merge",
         replace=merged(dk_slow),
         title="heads merged with features outside",
-        message=(
-            "The joined columns alternate between the heads. All columns of the first head come "
-            "first: flatten (H, d_k), not (d_k, H)."
-        ),
+        found="The columns of the heads take turns after merging: (d_k, H) became one dimension.",
+        expected="(H, d_k) becomes one: the first d_k columns are the first head's.",
+        look="Look at the order of dimensions just before the heads are joined.",
         names=_SPLIT,
     ),
     Misconception(
@@ -105,10 +106,9 @@ MERGE = (
         step="merge",
         replace=merged(batch_mixed),
         title="heads merged across the batch",
-        message=(
-            "Merging moves rows from one text to another: tokens and batch have changed places "
-            "before the reshape. Exchange H and T only, the batch stays in front."
-        ),
+        found="Merging mixes the sequences of the batch: it has changed places with the tokens.",
+        expected="Only head and token change places; the batch stays in front.",
+        look="Look at the order of dimensions just before the heads are joined.",
         names=_SPLIT,
     ),
     Misconception(
@@ -117,10 +117,9 @@ MERGE = (
         step="merge",
         replace=heads_averaged,
         title="heads averaged",
-        message=(
-            "The heads are averaged instead of put side by side. Bring H next to d_k and flatten "
-            "both: (b, T, H * d_k)."
-        ),
+        found="The heads are averaged when they are merged.",
+        expected="They are put side by side: (b, T, H * d_k).",
+        look="Look at what takes the dimension of the heads away.",
         names=_SPLIT,
     ),
     Misconception(
@@ -129,10 +128,12 @@ MERGE = (
         step="merge",
         replace=never_fits,
         title="view after transpose, without contiguous",
-        message=(
-            "`view` cannot join dimensions of a transposed tensor, whose numbers lie in another "
-            "order in memory. Call `.contiguous()` before `view`, or use `reshape` or `flatten`."
+        found=(
+            "Merging fails: after an exchange of dimensions the tensor is not laid out in reading"
+            " order, and a view cannot be made."
         ),
+        expected="The heads are joined from a tensor that is.",
+        look="Look at the error message: it names what to call first, or which function to use.",
         raises=(r"RuntimeError: view size is not compatible with input tensor's size and stride",),
         names=_SPLIT,
     ),
@@ -145,10 +146,9 @@ OUTPUT = (
         step="output",
         replace=no_output_projection,
         title="output projection not applied",
-        message=(
-            "The joined heads come back as they are: `out_proj` is missing or never called. It "
-            "mixes what the heads found; call it last."
-        ),
+        found="The heads come back as they were joined: `out_proj` is not used.",
+        expected="`out_proj` is applied once, at the end.",
+        look="Look at what `forward` returns.",
         names=_SPLIT,
     ),
     Misconception(
@@ -157,10 +157,9 @@ OUTPUT = (
         step="output",
         replace=output_without_bias,
         title="output projection without bias",
-        message=(
-            "`out_proj` has no bias (perhaps tied to `qkv_bias`). Here it is a linear layer with "
-            "bias, whatever `qkv_bias` says."
-        ),
+        found="`out_proj` has no bias, or adds none.",
+        expected="It is a linear layer with bias, whatever `qkv_bias` says.",
+        look="Look at how the constructor makes `out_proj`.",
         names=_SPLIT,
     ),
     Misconception(
@@ -169,7 +168,9 @@ OUTPUT = (
         step="output",
         replace=output_twice,
         title="output projection applied twice",
-        message="`out_proj` is applied to its own result. Call it once, on the joined heads.",
+        found="`out_proj` is applied to its own result.",
+        expected="`out_proj` is applied once, at the end.",
+        look="Look for both places where it is called.",
         names=_SPLIT,
     ),
     Misconception(
@@ -178,10 +179,12 @@ OUTPUT = (
         step="output",
         replace=output_transposed,
         title="output weight used without transposing",
-        message=(
-            "The joined heads are multiplied by `out_proj.weight` as it stands; a linear layer "
-            "uses its transpose. Call the layer itself."
+        found=(
+            "`out_proj` uses its weight the wrong way round, which fails silently since both "
+            "sizes are equal."
         ),
+        expected="A linear layer turns its weight over when it is called.",
+        look="Look at whether you call the layer or take its weight.",
         names=_SPLIT,
     ),
 )

@@ -94,10 +94,9 @@ PROJECTIONS = (
         step="projections",
         replace=no_projection,
         title="no projections",
-        message=(
-            "Queries, keys and values are the inputs themselves: the three weights take no part. "
-            "Multiply the inputs by `W_query`, `W_key` and `W_value` first."
-        ),
+        found="Queries, keys and values are the inputs themselves.",
+        expected="Each of the three is a projection of the inputs by a matrix of its own.",
+        look="Look at where `W_query`, `W_key` and `W_value` are used.",
         codings=(no_projection_scaled_by_width,),
         raises=_OTHER_WIDTH,
     ),
@@ -107,11 +106,14 @@ PROJECTIONS = (
         step="projections",
         replace=linear_weight_not_transposed,
         title="a linear layer's weight used without transposing",
-        message=(
-            "The tokens are multiplied by a linear layer's `weight` as it stands. PyTorch keeps it "
-            "as (out, in), so it fits only when both sizes are equal, and then gives wrong "
-            "numbers without a word. Call the layer itself, or multiply by the transposed weight."
+        found=(
+            "The projections use a layer's weight the wrong way round, which fails silently where"
+            " d_in and d_out are equal."
         ),
+        expected=(
+            "A linear layer keeps its weight as (d_out, d_in) and turns it over when it is called."
+        ),
+        look="Look at whether you call the layers or take their weights.",
         raises=_SQUARE_ONLY,
         names=("SelfAttention_v2", "CausalAttention", "MultiHeadAttention"),
     ),
@@ -122,10 +124,9 @@ PROJECTIONS = (
         replace=shared_projection("query"),
         codings=(shared_projection("key"), shared_projection("value")),
         title="one layer for query, key and value",
-        message=(
-            "Queries, keys and values all come from one layer. Then a token can only ask for what "
-            "it is itself. Each of the three has a matrix of its own."
-        ),
+        found="Queries, keys and values come from one layer.",
+        expected="Three jobs need three projections, each with a matrix of its own.",
+        look="Look at which matrix each of the three is made with.",
     ),
     Misconception(
         id="values-are-inputs",
@@ -133,10 +134,9 @@ PROJECTIONS = (
         step="projections",
         replace=values_are_inputs,
         title="the inputs used as values",
-        message=(
-            "The attention weights average the inputs themselves; `W_value` takes no part. The "
-            "values are the inputs times `W_value`."
-        ),
+        found="The weights meet the inputs, and `W_value` is not used.",
+        expected="The values are a projection of the inputs, too.",
+        look="Look at what the weights are multiplied with in the last product.",
         raises=_OTHER_WIDTH,
     ),
     Misconception(
@@ -145,7 +145,9 @@ PROJECTIONS = (
         step="projections",
         replace=exchanged("value", "key", "query"),
         title="query and value layers exchanged",
-        message="`W_query` makes the values and `W_value` the queries: two lines changed places.",
+        found="`W_query` makes the values and `W_value` the queries.",
+        expected="Each projection does the job that its name says.",
+        look="Look at the lines that make the three, and at the order in which they are handed on.",
     ),
     Misconception(
         id="key-value-exchanged",
@@ -153,6 +155,8 @@ PROJECTIONS = (
         step="projections",
         replace=exchanged("query", "value", "key"),
         title="key and value layers exchanged",
-        message="`W_key` makes the values and `W_value` the keys: two lines changed places.",
+        found="`W_key` makes the values and `W_value` the keys.",
+        expected="Each projection does the job that its name says.",
+        look="Look at the lines that make the three, and at the order in which they are handed on.",
     ),
 )

@@ -92,11 +92,12 @@ SCALING = (
         step="scaling",
         replace=no_scale,
         title="no scaling",
-        message=(
-            "The scores go into softmax undivided. Dot products grow with the key size d_k, "
-            "softmax then puts nearly all weight on one token and its gradient vanishes. Divide "
-            "the scores by the square root of d_k."
+        found="The scores reach softmax without being divided.",
+        expected=(
+            "They are divided by the square root of the key size d_k; dot products grow with it, "
+            "and softmax then puts nearly all weight on one token."
         ),
+        look="Look for the division before softmax, and whether its result is used.",
     ),
     Misconception(
         id="scale-by-dk",
@@ -104,10 +105,9 @@ SCALING = (
         step="scaling",
         replace=scale_by_dk,
         title="divided by d_k, not by its square root",
-        message=(
-            "The scores are divided by d_k itself. The spread of a dot product grows with the "
-            "square root of d_k, so that is what to divide by."
-        ),
+        found="The scores are divided by d_k itself, at once or by its root twice.",
+        expected="They are divided by the square root of d_k, once.",
+        look="Look at all lines that divide, and print the factor once.",
     ),
     Misconception(
         id="scale-by-input-width",
@@ -115,10 +115,9 @@ SCALING = (
         step="scaling",
         replace=scale_by_input_width,
         title="scaled by the input width",
-        message=(
-            "The scores are divided by the square root of d_in. The dot product runs over the "
-            "key's features, so the size that counts is the key's: d_k."
-        ),
+        found="The scores are divided by the square root of the input size d_in.",
+        expected="The key size counts: a dot product has d_k terms.",
+        look="Look at which shape the size is read from.",
     ),
     Misconception(
         id="scale-multiplied",
@@ -126,10 +125,9 @@ SCALING = (
         step="scaling",
         replace=scale_multiplied,
         title="multiplied by the square root",
-        message=(
-            "The scores are multiplied by the square root of d_k (or divided by d_k ** -0.5, which "
-            "is the same). That makes large scores larger. Divide by it."
-        ),
+        found="The scores are multiplied by the square root of d_k, so large ones grow.",
+        expected="They are divided by it.",
+        look="Look at the operator and at the sign of the power, and print the factor once.",
     ),
     Misconception(
         id="scale-by-tokens",
@@ -137,11 +135,9 @@ SCALING = (
         step="scaling",
         replace=scale_by_tokens,
         title="scaled by the number of tokens",
-        message=(
-            "The scores are divided by the square root of the number of tokens, perhaps because "
-            "the size was read from the wrong dimension (`shape[0]` or `shape[1]`). d_k is the "
-            "last dimension of the keys."
-        ),
+        found="The scores are divided by the square root of the number of tokens.",
+        expected="They are divided by the square root of the key size d_k.",
+        look="Look at which dimension the size is read from; d_k is the last one of the keys.",
     ),
     Misconception(
         id="scale-power-five",
@@ -149,10 +145,12 @@ SCALING = (
         step="scaling",
         replace=scale_power_five,
         title="d_k ** 5 for d_k ** 0.5",
-        message=(
-            "The scores are divided by d_k to the fifth power: `** 5` where `** 0.5` was meant. "
-            "All weights come out nearly equal."
+        found=(
+            "The scores are divided by the fifth power of d_k, so all weights come out nearly "
+            "equal."
         ),
+        expected="They are divided by the square root, the power of one half.",
+        look="Look at the power: a typing error may have cost it its point.",
     ),
     Misconception(
         id="scale-half-dk",
@@ -160,10 +158,9 @@ SCALING = (
         step="scaling",
         replace=scale_half_dk,
         title="/ d_k * 0.5 for d_k ** 0.5",
-        message=(
-            "The scores are divided by d_k and halved: `/ d_k * 0.5` where `/ d_k ** 0.5` was "
-            "meant."
-        ),
+        found="The scores are divided by d_k and by two.",
+        expected="They are divided by the square root of d_k, the power of one half.",
+        look="Look at the operators: perhaps a product stands where a power was meant.",
     ),
     Misconception(
         id="scale-by-half-of-dk",
@@ -171,7 +168,9 @@ SCALING = (
         step="scaling",
         replace=scale_times_half,
         title="divided by half of d_k",
-        message="The scores are divided by d_k / 2. Divide by the square root of d_k.",
+        found="The scores are divided by half of d_k.",
+        expected="They are divided by the square root of d_k, the power of one half.",
+        look="Look at the operators: perhaps a product stands where a power was meant.",
     ),
     Misconception(
         id="scale-after-softmax",
@@ -179,10 +178,9 @@ SCALING = (
         step="scaling",
         replace=scale_after_softmax,
         title="scaled after the softmax",
-        message=(
-            "The weights are divided after softmax, so a row sums to 1 / sqrt(d_k). Scaling "
-            "tempers the scores: it belongs before softmax."
-        ),
+        found="The scaling stands after softmax, so rows of weights do not sum to 1.",
+        expected="The scores are divided before softmax.",
+        look="Look at the order of both, and at the brackets.",
     ),
 )
 
@@ -193,10 +191,9 @@ BY_HEADS = (
         step="scaling",
         replace=scale_by_model_width,
         title="scaled by the whole width",
-        message=(
-            "The scores are divided by the square root of d_out, the width of all heads together. "
-            "A head's dot product runs over d_k = d_out / H features: divide by its square root."
-        ),
+        found="The scores are divided by the square root of d_out, the size of all heads together.",
+        expected="Each head's dot product has d_k terms: the square root of d_k divides.",
+        look="Look at which shape the size is read from, after the split or before.",
         names=("MultiHeadAttention",),
     ),
     Misconception(
@@ -205,10 +202,9 @@ BY_HEADS = (
         step="scaling",
         replace=scale_by_heads,
         title="scaled by the number of heads",
-        message=(
-            "The scores are divided by the square root of the number of heads. Divide by the "
-            "square root of d_k, the last dimension of the keys."
-        ),
+        found="The scores are divided by the square root of the number of heads.",
+        expected="They are divided by the square root of one head's key size d_k.",
+        look="Look at which dimension the size is read from; d_k is the last one of the keys.",
         names=("MultiHeadAttention",),
     ),
 )

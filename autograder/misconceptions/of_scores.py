@@ -96,10 +96,9 @@ SCORES = (
         step="scores",
         replace=query_key_swapped,
         title="query and key swapped",
-        message=(
-            "The scores are `keys @ queries.T`: row i then holds how others ask for token i, "
-            "instead of what token i asks for. Rows belong to queries: `queries @ keys.T`."
-        ),
+        found="Queries and keys have changed places in the scores: a row belongs to a key.",
+        expected="A row belongs to a query, a column to a key.",
+        look="Look at the product of the two: which comes first, and which is turned over?",
     ),
     Misconception(
         id="queries-with-queries",
@@ -107,10 +106,9 @@ SCORES = (
         step="scores",
         replace=queries_with_queries,
         title="queries compared with queries",
-        message=(
-            "The scores compare queries with queries; the keys take no part. A query asks, a key "
-            "answers: `queries @ keys.T`."
-        ),
+        found="The scores compare queries with queries; keys take no part.",
+        expected="Each query is compared with every key.",
+        look="Look at both factors of the product, and at the layers that make them.",
     ),
     Misconception(
         id="keys-with-keys",
@@ -118,10 +116,9 @@ SCORES = (
         step="scores",
         replace=keys_with_keys,
         title="keys compared with keys",
-        message=(
-            "The scores compare keys with keys; the queries take no part. A query asks, a key "
-            "answers: `queries @ keys.T`."
-        ),
+        found="The scores compare keys with keys; queries take no part.",
+        expected="Each query is compared with every key.",
+        look="Look at both factors of the product, and at the layers that make them.",
     ),
     Misconception(
         id="scores-from-values",
@@ -129,7 +126,9 @@ SCORES = (
         step="scores",
         replace=scores_from_values,
         title="queries compared with values",
-        message="The scores compare queries with values. They compare queries with keys.",
+        found="The scores compare queries with values.",
+        expected="Each query is compared with every key; values come in after softmax.",
+        look="Look at the second factor of the product that makes the scores.",
     ),
 )
 
@@ -140,10 +139,9 @@ CONTEXT = (
         step="context",
         replace=keys_as_values,
         title="keys used as values",
-        message=(
-            "The weights average the keys (`weights @ keys`, or values made by `W_key`). Keys are "
-            "for finding, values are what is found: multiply the weights with the values."
-        ),
+        found="The weights meet the keys: a context vector is a sum of keys.",
+        expected="A context vector is the weighted sum of the values.",
+        look="Look at the last product, and at the layer that makes the values.",
     ),
     Misconception(
         id="queries-as-values",
@@ -151,7 +149,9 @@ CONTEXT = (
         step="context",
         replace=queries_as_values,
         title="queries used as values",
-        message=("The weights average the queries. They average the values: `weights @ values`."),
+        found="The weights meet the queries: a context vector is a sum of queries.",
+        expected="A context vector is the weighted sum of the values.",
+        look="Look at the last product, and at the layer that makes the values.",
     ),
     Misconception(
         id="weights-transposed",
@@ -159,10 +159,12 @@ CONTEXT = (
         step="context",
         replace=of_tokens.weights_transposed,
         title="weights transposed",
-        message=(
-            "The weights are transposed before they meet the values, so token i collects what "
-            "others pay to it. Row i of the weights belongs to token i: `weights @ values`."
+        found=(
+            "The weights are turned over before they meet the values, so a column makes a context"
+            " vector."
         ),
+        expected="Row i of the weights makes the context vector of token i.",
+        look="Look at the last product: which factor comes first, and is one of them turned over?",
     ),
     Misconception(
         id="values-added",
@@ -170,10 +172,9 @@ CONTEXT = (
         step="context",
         replace=residual_added,
         title="the values added to the context",
-        message=(
-            "The token's own value is added to its context vector (a shortcut connection). That "
-            "belongs around the whole block, not inside attention."
-        ),
+        found="A token's own value is added to its context vector.",
+        expected="A context vector is the weighted sum of the values and nothing else.",
+        look="Look for a sum after the weights have met the values.",
     ),
 )
 
@@ -184,10 +185,12 @@ BATCHES = (
         criterion="form",
         step="projections",
         replace=first_item_only,
-        title="only the first text of the batch used",
-        message=(
-            "Every text of the batch gets the first one's result. The example repeats one text "
-            "and so hides it. Let every operation run over the whole batch."
+        title="only the first sequence of the batch used",
+        found="Every sequence of the batch gets the output of the first one.",
+        expected="Each sequence has an output of its own.",
+        look=(
+            "Look for an index that takes one sequence out of the batch. The worked example "
+            "repeats one sequence and cannot show it."
         ),
     ),
     Misconception(
@@ -196,10 +199,9 @@ BATCHES = (
         step="scores",
         replace=keys_averaged,
         title="keys averaged over the batch",
-        message=(
-            "The keys of all texts are mixed before the scores are taken. Texts of a batch have "
-            "nothing to do with each other: transpose the last two dimensions only."
-        ),
+        found="The keys of all sequences are mixed before the scores are made.",
+        expected="A query is compared with the keys of its own sequence.",
+        look="Look for a mean or a sum over the batch.",
     ),
     Misconception(
         id="scores-summed-over-batch",
@@ -208,20 +210,20 @@ BATCHES = (
         step="scores",
         replace=batch_summed,
         title="scores summed over the batch",
-        message=(
-            "The scores of all texts are added up (a sum over the batch dimension, for instance "
-            "in `einsum`). Each text has scores of its own."
-        ),
+        found="The scores of all sequences are added up.",
+        expected="Each sequence has scores of its own: (b, T, T), with heads (b, H, T, T).",
+        look="Look for a sum over the batch; in `einsum` the batch must stay in the result.",
     ),
     Misconception(
         id="transposed-batch",
         criterion="scores",
         title="the wrong dimensions transposed",
-        message=(
-            "The keys' dimensions do not line up for the product: with a batch in front, `.T` "
-            "turns all dimensions round (and `transpose(0, 1)` moves the batch). Exchange the last "
-            "two only: `transpose(-2, -1)`."
+        found=(
+            "The scores cannot be made: when the keys were turned over, the batch changed its "
+            "place."
         ),
+        expected="Only the last two dimensions of the keys change places.",
+        look="Look at how the keys are turned over, and print their shape.",
         raises=(
             r"RuntimeError: Expected size for first two dimensions of batch2 tensor",
             r"RuntimeError: The size of tensor a \(\d+\) must match the size of tensor b \(\d+\) "

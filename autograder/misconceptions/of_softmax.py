@@ -118,12 +118,9 @@ PLAIN = (
         codings=(softmax_over_first,),
         names=("softmax", "attention_weights", "context_vectors"),
         title="softmax over the queries",
-        message=(
-            "The weights are normalised down the columns (dimension 0, or a 1-D softmax used on a "
-            "matrix), so the columns sum to 1 and the rows do not. A row holds one token's weights "
-            "over all tokens, and it is the row that must be shared out. Look at the dimension "
-            "that your softmax sums over: it is the last one."
-        ),
+        found="Softmax runs down the columns: each column sums to 1, the rows do not.",
+        expected="A row holds one query's weights, and each row must sum to 1.",
+        look="Look at the dimension that your softmax sums over; it has to be the last one.",
     ),
     Misconception(
         id="softmax-without-keepdim",
@@ -132,11 +129,12 @@ PLAIN = (
         replace=softmax_without_keepdim,
         codings=(softmax_shifted_without_keepdim,),
         title="row sums laid along the columns",
-        message=(
-            "Each entry is divided by the sum of another row: a sum without `keepdim=True` has "
-            "lost its dimension, and broadcasting then lays the row sums along the columns. Rows "
-            "no longer sum to 1. Look at the shape of the sum before you divide."
+        found=(
+            "The sums in softmax have lost their dimension: the division pairs a row's sum with a"
+            " column, or fits nowhere once there is a batch."
         ),
+        expected="Each row is divided by its own sum.",
+        look="Look at the shapes of the scores and of the sums just before you divide.",
         raises=(r"RuntimeError: The size of tensor a \(\d+\) must match .* non-singleton",),
         names=("softmax", "attention_weights"),
     ),
@@ -145,11 +143,12 @@ PLAIN = (
         criterion="softmax",
         names=("softmax", "attention_weights"),
         title="no maximum subtracted",
-        message=(
-            "Small scores are right, but large ones (some hundreds) give inf or nan: `exp` "
-            "overflows above 88 in single precision. Softmax does not change when the same number "
-            "is taken from every score of a row; take the row's maximum before `exp`."
+        found=(
+            "Softmax is right for small scores and gives NaN for large ones: the exponential of "
+            "100 is too large for a 32-bit number."
         ),
+        expected="The weights stay finite for scores of up to 1,000.",
+        look="Look at what may be taken from all scores of a row without changing its weights.",
     ),
     Misconception(
         id="softmax-no-exp",
@@ -157,10 +156,13 @@ PLAIN = (
         step="softmax",
         replace=softmax_no_exp,
         title="divided by the sum, without exp",
-        message=(
-            "The scores are divided by their sum, without the exponential. Scores can be "
-            "negative, so such weights can be negative or huge. Take `exp` of the scores first: "
-            "then every weight is positive and large scores stand out."
+        found="The scores are divided by their sum, without the exponential.",
+        expected=(
+            "Softmax raises e to the power of each score first, so that every weight is positive."
+        ),
+        look=(
+            "Look at both places of the fraction where a score stands; negative scores give "
+            "negative weights now."
         ),
     ),
     Misconception(
@@ -169,10 +171,9 @@ PLAIN = (
         step="softmax",
         replace=softmax_exp_only,
         title="exp without dividing by the sum",
-        message=(
-            "The exponentials are never divided by their sum, so a row does not sum to 1. "
-            "Divide each row by its own sum."
-        ),
+        found="The exponentials of the scores are the weights, so a row does not sum to 1.",
+        expected="Softmax divides each exponential by the sum of its row.",
+        look="Look at what happens after the exponential, and check the sum of one row.",
     ),
     Misconception(
         id="no-softmax",
@@ -181,11 +182,9 @@ PLAIN = (
         replace=no_softmax,
         names=("context_vector", "attention_weights", "context_vectors"),
         title="no softmax",
-        message=(
-            "The raw scores are used as weights. Scores are not shares: they do not sum to 1 and "
-            "can be negative. Pass them through softmax, over the last dimension, before you use "
-            "them as weights."
-        ),
+        found="The scores are used as weights, without softmax.",
+        expected="Weights are positive and each row of them sums to 1.",
+        look="Look at whether softmax is called, and whether its result is what goes on.",
     ),
     Misconception(
         id="softmax-flattened",
@@ -195,10 +194,9 @@ PLAIN = (
         codings=(softmax_flattened_by_item,),
         names=("softmax", "attention_weights", "context_vectors"),
         title="softmax over the whole matrix",
-        message=(
-            "All entries of the matrix together sum to 1 instead of each row. Every token has "
-            "its own weights to share out, so sum over the last dimension only and keep it."
-        ),
+        found="Softmax shares 1 among all entries of the matrix, so a row sums to less.",
+        expected="Every query has weights of its own: each row sums to 1.",
+        look="Look at the dimensions that your sum runs over; only the last one belongs there.",
     ),
     Misconception(
         id="softmax-log",
@@ -206,10 +204,9 @@ PLAIN = (
         step="softmax",
         replace=log_softmax,
         title="logarithm of the softmax",
-        message=(
-            "The weights are logarithms (log-softmax): negative numbers that do not sum to 1. "
-            "Attention weights are the softmax itself."
-        ),
+        found="The weights are logarithms of the softmax: negative numbers.",
+        expected="The weights are the softmax itself, numbers from 0 to 1.",
+        look="Look at which function makes the weights, and print one row.",
     ),
     Misconception(
         id="softmax-negated",
@@ -218,10 +215,12 @@ PLAIN = (
         replace=softmax_of_negative,
         codings=(softmax_of_negative_seen,),
         title="sign of the scores turned",
-        message=(
-            "The smallest score gets the largest weight: the sign of the scores is turned "
-            "somewhere before `exp`. A larger score means more alike and must weigh more."
+        found=(
+            "The smallest score gets the largest weight in softmax: the sign of the scores is "
+            "turned."
         ),
+        expected="A larger score means more weight.",
+        look="Look for a minus sign between the dot product and the exponential.",
     ),
     Misconception(
         id="sigmoid-for-softmax",
@@ -229,10 +228,9 @@ PLAIN = (
         step="softmax",
         replace=sigmoid_instead,
         title="sigmoid instead of softmax",
-        message=(
-            "Each score is squashed on its own (sigmoid), so the weights of a row do not sum to "
-            "1. Softmax compares the scores of a row with one another."
-        ),
+        found="Each score becomes a weight by itself, so a row does not sum to 1.",
+        expected="Softmax compares the scores of a row: what one token gains, the others lose.",
+        look="Look at which function makes the weights, and check the sum of one row.",
     ),
 )
 
@@ -243,10 +241,11 @@ WITH_BATCHES = (
         step="softmax",
         replace=softmax_over(0),
         title="softmax over the batch",
-        message=(
-            "Softmax runs over dimension 0, which is the batch once texts come in batches: texts "
-            "that have nothing to do with each other share their weights. Use the last dimension "
-            "(`dim=-1`)."
+        found="Softmax runs over the batch: sequences share their weights with each other.",
+        expected="Each query's weights for the keys of its own sequence sum to 1.",
+        look=(
+            "Look at the dimension that softmax gets; with a batch in front, the keys are the "
+            "last one."
         ),
         names=("CausalAttention", "MultiHeadAttention"),
     ),
@@ -256,10 +255,9 @@ WITH_BATCHES = (
         step="softmax",
         replace=softmax_over(1),
         title="softmax over dimension 1",
-        message=(
-            "Softmax runs over dimension 1. That was right for a single matrix; with a batch (or "
-            "heads) in front, dimension 1 is another one. Use the last dimension (`dim=-1`)."
-        ),
+        found="Softmax runs over dimension 1, and with four dimensions that one counts the heads.",
+        expected="Each query's weights for the keys of its head sum to 1.",
+        look="Look at the dimension that softmax gets; the keys are the last one.",
         names=("MultiHeadAttention",),
     ),
     Misconception(
@@ -268,10 +266,12 @@ WITH_BATCHES = (
         step="softmax",
         replace=softmax_twice,
         title="softmax twice",
-        message=(
-            "The weights go through softmax twice, which makes them nearly equal and lets masked "
-            "positions in again. Once is enough."
+        found=(
+            "The weights go through softmax twice: they come out nearly equal, and hidden tokens "
+            "get a weight again."
         ),
+        expected="One softmax, after masking, makes rows that sum to 1.",
+        look="Look for a second softmax, perhaps in a function that you call.",
         names=("masked_weights", "CausalAttention", "MultiHeadAttention"),
     ),
 )

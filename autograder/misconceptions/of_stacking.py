@@ -30,10 +30,9 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts).mean(dim=0)),
         title="heads averaged",
-        message=(
-            "The heads' outputs are averaged, which throws away what they found apart. Put them "
-            "side by side along the last dimension: (b, T, H * d_out)."
-        ),
+        found="The outputs of the heads are averaged.",
+        expected="They are joined along the last dimension: (b, T, H * d_out).",
+        look="Look at what makes one tensor of all heads.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -42,10 +41,9 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts).sum(dim=0)),
         title="heads added up",
-        message=(
-            "The heads' outputs are added up. Put them side by side along the last dimension: "
-            "(b, T, H * d_out)."
-        ),
+        found="The outputs of the heads are added up.",
+        expected="They are joined along the last dimension: (b, T, H * d_out).",
+        look="Look at what makes one tensor of all heads.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -54,11 +52,12 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: torch.cat([parts[0]] * len(parts), dim=-1)),
         title="one head repeated",
-        message=(
-            "All columns come from one head: the same head is called each time (or one module "
-            "stands in the list several times). Every head has weights of its own and gives its "
-            "own columns."
+        found=(
+            "All columns come from one head: it is called each time, or the list holds one object"
+            " several times."
         ),
+        expected="There are H heads, each with weights of its own.",
+        look="Look at how the list is made and at the loop that calls the heads.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -67,10 +66,9 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: torch.cat(parts, dim=1)),
         title="heads joined along the tokens",
-        message=(
-            "The heads' outputs are joined along the tokens: (b, H * T, d_out). Join them along "
-            "the last dimension: (b, T, H * d_out)."
-        ),
+        found="The heads' outputs are joined along the tokens: (b, H * T, d_out).",
+        expected="They are joined along the last dimension: (b, T, H * d_out).",
+        look="Look at the dimension along which you join.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -79,10 +77,9 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: torch.cat(parts, dim=0)),
         title="heads joined along the batch",
-        message=(
-            "The heads' outputs are joined along the batch: (H * b, T, d_out). Join them along "
-            "the last dimension: (b, T, H * d_out)."
-        ),
+        found="The heads' outputs are joined along the batch: (H * b, T, d_out).",
+        expected="They are joined along the last dimension: (b, T, H * d_out).",
+        look="Look at the dimension along which you join.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -92,10 +89,9 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts, dim=0)),
         title="heads stacked in a new dimension",
-        message=(
-            "The heads' outputs are stacked in a dimension of their own. Join them along the last "
-            "one instead: (b, T, H * d_out)."
-        ),
+        found="The heads' outputs stand in a dimension of their own, four in all.",
+        expected="They are joined along the last dimension: (b, T, H * d_out).",
+        look="Look at the function that joins: stacking makes a new dimension.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -104,10 +100,9 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts, dim=1)),
         title="heads stacked in a new dimension",
-        message=(
-            "The heads' outputs are stacked in a dimension of their own, (b, H, T, d_out). Join "
-            "them along the last one instead: (b, T, H * d_out)."
-        ),
+        found="The heads' outputs stand in a new second dimension: (b, H, T, d_out).",
+        expected="They are joined along the last dimension: (b, T, H * d_out).",
+        look="Look at the function that joins: stacking makes a new dimension.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -116,10 +111,9 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts, dim=-1)),
         title="heads stacked in a new last dimension",
-        message=(
-            "The heads' outputs are stacked in a last dimension of their own. Join them along the "
-            "last dimension that is there: (b, T, H * d_out)."
-        ),
+        found="The heads' outputs stand in a new last dimension: (b, T, d_out, H).",
+        expected="They are joined along the last dimension that is there: (b, T, H * d_out).",
+        look="Look at the function that joins: stacking makes a new dimension.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -128,9 +122,11 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts, dim=-1).flatten(-2)),
         title="columns of the heads interleaved",
-        message=(
-            "The columns of the heads alternate. All columns of the first head come first, then "
-            "those of the second: join with `cat`, along the last dimension."
+        found="The columns of the heads take turns.",
+        expected="The first d_out columns are the first head's, the next ones the second's.",
+        look=(
+            "Look at how the heads' outputs are joined, and in which order two dimensions become "
+            "one."
         ),
         names=_WRAPPER,
     ),
@@ -140,7 +136,9 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: torch.cat(parts[::-1], dim=-1)),
         title="heads joined in reverse",
-        message="The heads' outputs are joined from the last to the first. Keep their order.",
+        found="The heads' outputs are joined from the last to the first.",
+        expected="The first d_out columns are the first head's.",
+        look="Look at the order in which the heads are called and joined.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -149,10 +147,9 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: parts[-1]),
         title="only the last head returned",
-        message=(
-            "Only one head's output comes back: each turn of the loop overwrites the one before. "
-            "Collect all of them and join them along the last dimension."
-        ),
+        found="Only the last head's output comes back.",
+        expected="The outputs of all heads are joined: (b, T, H * d_out).",
+        look="Look at what the loop keeps: each turn may write over the one before.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -161,20 +158,18 @@ STACKING = (
         step="stacking",
         replace=joined(lambda parts: parts[0]),
         title="only the first head returned",
-        message=(
-            "Only one head's output comes back, perhaps because `return` stands within the loop. "
-            "Collect all of them and join them along the last dimension."
-        ),
+        found="Only the first head's output comes back.",
+        expected="The outputs of all heads are joined: (b, T, H * d_out).",
+        look="Look at what is joined, and whether the function returns in the middle of its loop.",
         names=_WRAPPER,
     ),
     Misconception(
         id="heads-in-list",
         criterion="state",
         title="heads in a plain list",
-        message=(
-            "The heads stand in a Python list, so the module has no parameters: an optimizer never "
-            "sees them. Keep them in an `nn.ModuleList`."
-        ),
+        found="The heads stand in a Python list, which hides their parameters.",
+        expected="They stand in an `nn.ModuleList` called `heads`.",
+        look="Look at how the constructor keeps the heads.",
         names=_WRAPPER,
     ),
 )

@@ -10,11 +10,13 @@ STATE = (
     Misconception(
         id="super-init-missing",
         criterion="state",
-        title="super().__init__() not called",
-        message=(
-            "The constructor does not call `super().__init__()` before it makes layers or "
-            "parameters, so PyTorch has nowhere to keep them. Call it first in `__init__`."
+        title="the constructor of nn.Module not called",
+        found=(
+            "The constructor of `nn.Module` is not called before layers or parameters are set, so"
+            " they cannot be registered."
         ),
+        expected="It is called first.",
+        look="Look at the first line of your `__init__`: brackets count, too.",
         raises=(r"AttributeError: cannot assign \w+ before Module.__init__\(\) call",),
         names=(
             "SelfAttention_v1",
@@ -29,31 +31,32 @@ STATE = (
         criterion="state",
         names=_CLASSES,
         title="weights that are no parameters",
-        message=(
-            "The module holds weights that PyTorch does not know as parameters: plain tensors. "
-            "An optimizer never sees them and they are not saved. Wrap them in `nn.Parameter`, or "
-            "use layers that are attributes of the module."
+        found=(
+            "Weights of the module are plain tensors, or layers that PyTorch does not find, so no"
+            " parameters."
         ),
+        expected="Each weight is a parameter, or a layer, that is an attribute of the module.",
+        look="Look at how the constructor keeps them: a list, a dictionary or `.data` hides them.",
     ),
     Misconception(
         id="weights-made-anew",
         criterion="state",
         names=_CLASSES,
         title="weights made anew at each call",
-        message=(
-            "Two calls with the same input give different outputs in eval mode: weights are made "
-            "in `forward`. Make them once, in `__init__`, and keep them on `self`."
-        ),
+        found="Two calls with the same input give two results: weights are made in `forward`.",
+        expected="The weights are parameters that are made once, in the constructor.",
+        look="Look for layers or new numbers in `forward`.",
     ),
     Misconception(
         id="gradient-cut",
         criterion="state",
         names=_CLASSES,
         title="gradient cut",
-        message=(
-            "A parameter gets no gradient: the way from it to the output is cut by `.detach()`, "
-            "`.data`, `torch.no_grad()` or a new tensor made from numbers, or the parameter takes "
-            "no part. Without a gradient it can never learn."
+        found="A parameter gets no gradient, so it never learns.",
+        expected="Gradients reach all parameters.",
+        look=(
+            "Look for what cuts the way from it to the output: something detached, `.data`, a "
+            "tensor made anew, or a weight that is not used."
         ),
     ),
     Misconception(
@@ -62,10 +65,9 @@ STATE = (
         names=_CLASSES[1:],
         aspect="bias",
         title="qkv_bias ignored",
-        message=(
-            "With `qkv_bias=True` the layers still have no bias. Hand the argument on to the "
-            "three linear layers (`bias=qkv_bias`)."
-        ),
+        found="With `qkv_bias=True` the layers have no bias.",
+        expected="The three layers have a bias exactly where `qkv_bias` is true.",
+        look="Look at where the constructor uses `qkv_bias`.",
     ),
     Misconception(
         id="bias-always",
@@ -73,20 +75,21 @@ STATE = (
         names=_CLASSES[1:],
         aspect="bias",
         title="bias always on",
-        message=(
-            "With `qkv_bias=False` the layers have a bias all the same: `nn.Linear` makes one "
-            "unless it is told not to. Hand the argument on (`bias=qkv_bias`)."
+        found=(
+            "With `qkv_bias=False` the layers have a bias all the same; `nn.Linear` makes one "
+            "unless it is told not to."
         ),
+        expected="The three layers have a bias exactly where `qkv_bias` is true.",
+        look="Look at where the constructor uses `qkv_bias`.",
     ),
     Misconception(
         id="names-differ",
         criterion="state",
         names=_CLASSES,
         title="weights under other names",
-        message=(
-            "The weights were found under other names than `W_query`, `W_key` and `W_value`. The "
-            "names are part of the task: other code looks for them."
-        ),
+        found="The parameters have other names than `W_query`, `W_key` and `W_value`.",
+        expected="These names belong to the task, since other code looks for them.",
+        look="Look at the attributes that your constructor sets.",
     ),
 )
 
@@ -96,10 +99,11 @@ MASK = (
         criterion="state",
         names=_CLASSES[2:],
         title="the mask is a plain attribute",
-        message=(
-            "The mask is a plain tensor on `self`: it stays behind when the module moves to "
-            "another device. Register it as a buffer, or build it in `forward`."
+        found=(
+            "The mask is an ordinary attribute, no buffer: it stays behind when the module moves."
         ),
+        expected="A mask that is kept in the module is a buffer.",
+        look="Look at how the constructor keeps the mask, or build it in `forward`.",
     ),
 )
 
@@ -108,10 +112,9 @@ COPYING = (
         id="copy-not-transposed",
         criterion="copying",
         title="copied without transposing",
-        message=(
-            "The weights arrive untransposed. A linear layer keeps its weight as (out, in); the "
-            "parameters of `SelfAttention_v1` are (in, out). Transpose each of them."
-        ),
+        found="The weights are copied without being turned over.",
+        expected="A layer keeps its weight as (d_out, d_in), `SelfAttention_v1` as (d_in, d_out).",
+        look="Look at the shapes of both for sizes that differ.",
         names=("copy_weights",),
         raises=(r"RuntimeError: The size of tensor a .* must match the size of tensor b",),
     ),
@@ -119,17 +122,20 @@ COPYING = (
         id="copy-incomplete",
         criterion="copying",
         title="not all three copied",
-        message="Some of the three matrices were copied and some not. Copy query, key and value.",
+        found="Not all three weights are copied.",
+        expected=(
+            "After copying, the query, key and value weights of `target` are those of `source`."
+        ),
+        look="Look at the names on both sides of each line.",
         names=("copy_weights",),
     ),
     Misconception(
         id="copy-wrong-direction",
         criterion="copying",
         title="copied the wrong way",
-        message=(
-            "The source changed and the target did not, or both changed. `copy_weights(source, "
-            "target)` changes `target` in place and leaves `source` as it was."
-        ),
+        found="Copying has changed `source`, or has left `target` as it was.",
+        expected="The numbers go into the parameters of `target`; `source` stays as it was.",
+        look="Look at which of the two each line changes.",
         names=("copy_weights",),
     ),
 )

@@ -92,10 +92,9 @@ SCORES = (
         step="scores",
         replace=scaled_already,
         title="scaled a stage too early",
-        message=(
-            "The scores are divided by the square root of the embedding size. That belongs to "
-            "stage 2; here a score is the plain dot product."
-        ),
+        found="The scores are divided by the square root of the embedding size.",
+        expected="In stage 1 a score is the dot product itself; scaling comes in stage 2.",
+        look="Look at what happens to the scores before softmax.",
     ),
     Misconception(
         id="self-excluded",
@@ -103,10 +102,9 @@ SCORES = (
         step="scores",
         replace=self_excluded,
         title="a token does not attend to itself",
-        message=(
-            "The diagonal is left out, so a token never looks at itself. In self-attention a "
-            "token attends to every token, its own position included."
-        ),
+        found="The scores on the diagonal are left out: a token does not look at itself.",
+        expected="Every token is compared with all tokens, with itself too.",
+        look="Look for the line that changes the diagonal.",
         names=("attention_weights", "context_vectors"),
     ),
     Misconception(
@@ -116,9 +114,10 @@ SCORES = (
         replace=features_attend,
         codings=(features_attend_turned,),
         title="features attend to features",
-        message=(
-            "The product is `inputs.T @ inputs`, which compares columns (features) and gives "
-            "(d, d). Tokens are the rows: the scores of all pairs of tokens are (T, T)."
+        found="The scores compare the columns of the inputs, so there are (d, d) of them.",
+        expected="Tokens are rows: the scores are (T, T).",
+        look=(
+            "Look at which factor of the product is turned over, and print the shape of the scores."
         ),
         raises=(r"RuntimeError: mat1 and mat2 shapes cannot be multiplied",),
         names=("attention_weights", "context_vectors"),
@@ -129,10 +128,9 @@ SCORES = (
         step="scores",
         replace=cosine_similarity,
         title="cosine similarity instead of dot product",
-        message=(
-            "The vectors are divided by their lengths before they are compared (cosine "
-            "similarity). The score here is the plain dot product: the length counts."
-        ),
+        found="The scores are dot products divided by the lengths of the vectors.",
+        expected="A score is the dot product itself: longer vectors have larger scores.",
+        look="Look for a division, or a function that does one, before or after the product.",
     ),
     Misconception(
         id="negative-distance",
@@ -140,10 +138,9 @@ SCORES = (
         step="scores",
         replace=negative_distance,
         title="distance instead of dot product",
-        message=(
-            "The scores are negative distances between vectors. The score here is the dot "
-            "product: multiply feature by feature and add up."
-        ),
+        found="The scores are distances between two vectors, with a minus sign.",
+        expected="A score is the dot product: multiply place by place and add up.",
+        look="Look at how one score is made of two vectors.",
     ),
     Misconception(
         id="first-feature-only",
@@ -151,10 +148,9 @@ SCORES = (
         step="scores",
         replace=sums_of_products_by_feature,
         title="only one feature compared",
-        message=(
-            "Only the first feature takes part in the score. A dot product adds the products of "
-            "all features."
-        ),
+        found="Only the first number of each vector enters the scores.",
+        expected="A dot product multiplies all places of two vectors and adds them up.",
+        look="Look at which part of the vectors you take before you multiply.",
     ),
 )
 
@@ -165,11 +161,12 @@ CONTEXT = (
         step="context",
         replace=weights_transposed,
         title="weights transposed",
-        message=(
-            "The weights are transposed before they meet the inputs (`weights.T @ inputs`), so "
-            "token i collects what others pay to it, not what it pays to others. Row i of the "
-            "weights belongs to token i: multiply `weights @ inputs`."
+        found=(
+            "The weights are turned over before they meet the tokens, so a column makes a context"
+            " vector."
         ),
+        expected="Row i of the weights makes the context vector of token i.",
+        look="Look at the last product: which factor comes first, and is one of them turned over?",
         names=("context_vectors",),
     ),
     Misconception(
@@ -178,10 +175,9 @@ CONTEXT = (
         step="context",
         replace=one_context_only,
         title="one token's context vector only",
-        message=(
-            "Only one context vector comes back, the second token's. `context_vectors` gives one "
-            "row for every token: shape (T, d)."
-        ),
+        found="One context vector comes back, that of the second token.",
+        expected="There is a context vector for every token: (T, d).",
+        look="Look at what is returned; perhaps a single query was left from the example.",
         names=("context_vectors",),
     ),
     Misconception(
@@ -190,10 +186,9 @@ CONTEXT = (
         step="context",
         replace=averaged_context,
         title="divided by the number of tokens once more",
-        message=(
-            "The weighted sum is divided by the number of tokens. The weights of a row already "
-            "sum to 1; the weighted sum is the context vector."
-        ),
+        found="The context vector is divided by the number of tokens once more.",
+        expected="The weights of a row sum to 1, so the weighted sum is the context vector.",
+        look="Look for a mean, or for a division after the weights meet the tokens.",
         names=("context_vector", "context_vectors"),
     ),
 )

@@ -36,10 +36,9 @@ MISCONCEPTIONS = (
         id="sizes-hard-coded",
         criterion="form",
         title="a size is built in",
-        message=(
-            "It works for the example's six tokens and fails or goes wrong for another number: "
-            "a size is written as a number. Read sizes from the argument's shape."
-        ),
+        found="It works for some sizes and fails for others: a size is built in as a number.",
+        expected="Any number of tokens and any embedding size work.",
+        look="Look for numbers in your code, and read the sizes from shapes instead.",
         names=tuple(CHAINS),
     ),
 )

@@ -46,6 +46,8 @@ def softmax_again(*identifiers: str) -> tuple[Misconception, ...]:
         replace(
             again[identifier],
             names=_SOFTMAX_NAMES.get(identifier, ()),
+            # Over the first dimension is another mistake once that is the batch.
+            codings=() if identifier == "softmax-over-queries" else again[identifier].codings,
             raises=(),
             raises_named=_SUMS_OF_A_BATCH if identifier == "softmax-without-keepdim" else (),
         )
@@ -77,10 +79,9 @@ SHARED = (
         id="sizes-hard-coded",
         criterion="form",
         title="a size is built in",
-        message=(
-            "It works for some sizes and fails for others: a size is written as a number. Read "
-            "sizes from the input's shape and from the constructor's arguments."
-        ),
+        found="It works for some sizes and fails for others: a size is built in as a number.",
+        expected="Any number of tokens and any embedding size work.",
+        look="Look for numbers in your code, and read the sizes from shapes instead.",
         names=_CLASSES,
     ),
 )

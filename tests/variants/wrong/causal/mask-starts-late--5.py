@@ -1,42 +1,46 @@
 import torch
-from torch import nn
-import torch.nn.functional as F
+import torch.nn as nn
 
 
 def causal_mask(num_tokens):
-    place = torch.arange(num_tokens)
-    return place[None, :] > place[:, None]
+    return torch.triu(torch.ones(num_tokens, num_tokens), diagonal=1).bool()
 
 
 def renormalized_weights(scores):
-    w = torch.softmax(scores, dim=-1).tril(1)
-    return w / w.sum(-1, keepdim=True)
+    attn_weights = torch.softmax(scores, dim=-1)
+    mask_simple = torch.tril(torch.ones(scores.shape[0], scores.shape[0]), diagonal=1)
+    masked_simple = attn_weights * mask_simple
+    row_sums = masked_simple.sum(dim=-1, keepdim=True)
+    return masked_simple / row_sums
 
 
 def masked_weights(scores):
-    hidden = torch.ones_like(scores).triu(2) > 0
-    s = torch.where(hidden, float("-inf"), scores)
-    return torch.softmax(s, dim=-1)
+    mask = torch.triu(torch.ones(scores.shape[0], scores.shape[0]), diagonal=2)
+    masked = scores.masked_fill(mask.bool(), -torch.inf)
+    return torch.softmax(masked, dim=-1)
 
 
 class CausalAttention(nn.Module):
+
     def __init__(self, d_in, d_out, context_length, dropout, qkv_bias=False):
         super().__init__()
+        self.d_out = d_out
         self.W_query = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_key = nn.Linear(d_in, d_out, bias=qkv_bias)
         self.W_value = nn.Linear(d_in, d_out, bias=qkv_bias)
-        self.drop = nn.Dropout(dropout)
-        self.register_buffer("mask", causal_mask(context_length), persistent=False)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("mask", torch.triu(torch.ones(context_length, context_length), diagonal=1))
 
     def forward(self, x):
-        T = x.size(1)
-        q = self.W_query(x)
-        k = self.W_key(x)
-        v = self.W_value(x)
-        scores = torch.einsum("bid,bjd->bij", q, k)
-        scores = scores.mul(k.size(-1) ** -0.5)
-        scores = scores.masked_fill(self.mask[:T, :T], float("-inf"))
-        weights = F.softmax(scores, dim=-1)
-        weights = self.drop(weights)
-        out = torch.einsum("bij,bjd->bid", weights, v)
-        return out
+        b, num_tokens, d_in = x.shape
+        keys = self.W_key(x)
+        queries = self.W_query(x)
+        values = self.W_value(x)
+
+        attn_scores = queries @ keys.transpose(1, 2)
+        attn_scores.masked_fill_(self.mask.bool()[:num_tokens, :num_tokens], -torch.inf)
+        attn_weights = torch.softmax(attn_scores / keys.shape[-1] ** 0.5, dim=-1)
+        attn_weights = self.dropout(attn_weights)
+
+        context_vec = attn_weights @ values
+        return context_vec
