@@ -25,7 +25,18 @@ from bench.table import (
     write,
 )
 
-PARTS = ("ours", "nbgrader", "otter", "floor", "cpu", "check", "memory", "wall", "sizes")
+PARTS = (
+    "ours",
+    "nbgrader",
+    "otter",
+    "floor",
+    "cpu",
+    "unexplained",
+    "check",
+    "memory",
+    "wall",
+    "sizes",
+)
 RESULT = ROOT / "results" / "bench.json"
 ENVIRONMENT = ROOT / ".venv-bench"
 # As fast as `nbgrader autograde`, as `otter run` on all cores and one after another.
@@ -58,6 +69,7 @@ def measure(
         "otter": lambda: beside(peers.otter),
         "floor": lambda: ours.floor(folder, scratch, tell),
         "cpu": lambda: ours.cpu(scratch, tell),
+        "unexplained": lambda: ours.unexplained(scratch, tell),
         "check": lambda: ours.check(tell),
         "memory": lambda: ours.memory(folder, tell),
         "wall": lambda: ours.wall(folder, tell),

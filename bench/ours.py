@@ -17,12 +17,14 @@ from bench.classroom import ROOT, members, write_class
 from bench.floor import Timed, submissions, timed
 from bench.processes import MemoryWatch, children_cpu, cpu_seconds, run
 from bench.table import STARTED, WHOLE, Goal, Row, Tell, median_interval
+from bench.unexplained import Spent
 
 PROGRAM = Path(sys.executable).with_name("autograder")
 _CPU_CLASS = 40
 _COMMAND_RUNS = 3
 _CHECK_RUNS = 5
 _WALL_RUNS = 3
+_UNEXPLAINED_RUNS = 3
 
 
 class Command:
@@ -127,6 +129,24 @@ def check(tell: Tell) -> list[Row]:
     return [
         Row("check", "import torch", low, "s"),
         Row("check", "autograder check of the solutions", high, "s", high / low, "import", goal),
+    ]
+
+
+def unexplained(scratch: Path, tell: Tell) -> list[Row]:
+    """CPU seconds of the search for an output that nothing explains, the longest there is."""
+    spent = []
+    for _ in range(_UNEXPLAINED_RUNS):
+        result = scratch / "unexplained.json"
+        run([sys.executable, "-m", "bench.unexplained", result])
+        spent.append(msgspec.json.decode(result.read_bytes(), type=Spent))
+    tell("an output that nothing explains: done")
+    imported = statistics.median(each.importing for each in spent)
+    explained = statistics.median(each.explaining for each in spent)
+    ratio = statistics.median(each.explaining / each.importing for each in spent)
+    goal = Goal("at most", 0.5, "ratio")
+    return [
+        Row("unexplained", "import torch, CPU", imported, "ms"),
+        Row("unexplained", "the longest search, CPU", explained, "ms", ratio, "import", goal),
     ]
 
 

@@ -19,6 +19,7 @@ from bench.classroom import Member, as_cell, members, write_class  # noqa: E402
 from bench.floor import Timed  # noqa: E402
 from bench.kernel_checks import CHECKS, call_of, source_of  # noqa: E402
 from bench.table import STARTED, WHOLE, Bench, Goal, Row, median_interval, summary, text  # noqa: E402
+from bench.unexplained import Spent  # noqa: E402
 
 
 def failing_checks(cells: tuple[str, ...]) -> list[str]:
@@ -65,6 +66,15 @@ class TestACell:
     def test_refuses_an_import_of_a_whole_stage(self) -> None:
         with pytest.raises(ValueError, match="line 1 imports a module"):
             as_cell("from . import causal\n")
+
+
+def test_the_longest_search_ends_without_an_explanation(tmp_path: Path) -> None:
+    result = tmp_path / "unexplained.json"
+    command = [sys.executable, "-m", "bench.unexplained", result]
+    subprocess.run(command, cwd=ROOT, check=True)
+    spent = msgspec.json.decode(result.read_bytes(), type=Spent)
+    assert spent.importing > 0
+    assert spent.explaining > 0
 
 
 def test_the_floor_scores_as_the_wall_does(tmp_path: Path) -> None:
