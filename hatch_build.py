@@ -16,6 +16,7 @@ FOLDERS = {
     "student_template": "autograder/student_template",
 }
 LEFT_OUT = ("secret", "__pycache__")
+HANDED_OUT = ".github"  # hidden, and part of the template all the same
 
 
 class AssignmentHook(BuildHookInterface[Any]):
@@ -29,6 +30,9 @@ class AssignmentHook(BuildHookInterface[Any]):
         for folder, target in FOLDERS.items():
             for file in sorted((root / folder).rglob("*")):
                 inner = file.relative_to(root / folder)
-                hidden = any(part in LEFT_OUT or part.startswith(".") for part in inner.parts)
+                hidden = any(
+                    part in LEFT_OUT or (part.startswith(".") and part != HANDED_OUT)
+                    for part in inner.parts
+                )
                 if file.is_file() and not hidden:
                     build_data["force_include"][str(file)] = f"{target}/{inner.as_posix()}"

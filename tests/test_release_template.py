@@ -31,7 +31,10 @@ def released(folder: Path) -> dict[str, Path]:
         path.relative_to(folder).as_posix(): path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
-        and not any(p.startswith(".") or p == "__pycache__" for p in path.relative_to(folder).parts)
+        and not any(
+            (p.startswith(".") and p != ".github") or p == "__pycache__"
+            for p in path.relative_to(folder).parts
+        )
     }
 
 

@@ -14,6 +14,7 @@ from autograder.release import stubs
 from autograder.release.handouts import with_rubric
 
 HANDOUTS = "handouts"
+WORKFLOWS = ".github"  # the only hidden folder that is handed out
 
 
 def template_files(assignment: Assignment) -> dict[str, str]:
@@ -100,7 +101,8 @@ def _stub(assignment: Assignment, stage: Stage) -> str:
 
 def _is_written(path: Path) -> bool:
     """Whether a file of the template folder was put there by hand, not by a tool that ran."""
-    return not any(part.startswith(".") or part == "__pycache__" for part in path.parts)
+    kept = (part for part in path.parts if part != WORKFLOWS)
+    return not any(part.startswith(".") or part == "__pycache__" for part in kept)
 
 
 def _read(path: Path) -> str:
