@@ -3,7 +3,7 @@
 import contextlib
 import stat
 import zipfile
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -49,21 +49,43 @@ def bounded(file: BinaryIO) -> _Bounded:
     return _Bounded(file)
 
 
-def read_archive(
-    source: Path | BinaryIO,
-    intake: Intake,
-    place: Callable[[str], str | None] | None = None,
-) -> None:
+def read_archive(source: Path | BinaryIO, intake: Intake, below: str = "") -> None:
     """Offer every member of a zip to `intake`. Raises `Unreadable` and nothing else.
 
-    `place` tells of a member of somebody's own among others' where it lies within the hand-in,
-    and None of the others'.
+    `below`: a folder within the hand-in that the members go into, with a slash.
     """
-    try:
+    with _told(intake):
         opened = source.open("rb") if isinstance(source, Path) else contextlib.nullcontext(source)
         with opened as file, zipfile.ZipFile(bounded(file)) as archive:
             for info in archive.infolist():
-                _take(archive, info, intake, place)
+                name = name_of_member(info)
+                try:
+                    path = clean_path(name)
+                except ValueError as reason:
+                    raise intake.refuse(
+                        f"the archive holds {reason}: {shown(name)};"
+                        " zip the folder of your work again"
+                    ) from None
+                _take(archive, info, below + path if path else "", intake)
+
+
+def read_members(
+    archive: zipfile.ZipFile, members: Iterable[tuple[str, zipfile.ZipInfo]], intake: Intake
+) -> None:
+    """Offer some members of an open zip to `intake`, each under a path within the hand-in.
+
+    Raises `Unreadable` and nothing else.
+    """
+    with _told(intake):
+        for path, info in members:
+            _take(archive, info, path.rstrip("/"), intake)
+
+
+@contextlib.contextmanager
+def _told(intake: Intake) -> Iterator[None]:
+    """Whatever is wrong with an archive becomes one line."""
+    try:
+        yield
     except OverflowError:
         raise intake.refuse("the archive has too many members; hand in the work alone") from None
     except PermissionError:
@@ -77,24 +99,8 @@ def read_archive(
         ) from None
 
 
-def _take(
-    archive: zipfile.ZipFile,
-    info: zipfile.ZipInfo,
-    intake: Intake,
-    place: Callable[[str], str | None] | None,
-) -> None:
-    name = name_of_member(info)
-    try:
-        path = clean_path(name)
-    except ValueError as reason:
-        if place is not None:
-            return  # nobody's: the listing of the download tells of it
-        raise intake.refuse(
-            f"the archive holds {reason}: {shown(name)}; zip the folder of your work again"
-        ) from None
-    is_folder = info.is_dir() or name.endswith("/")
-    if place is not None:
-        path = place(path) or ""
+def _take(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str, intake: Intake) -> None:
+    is_folder = info.is_dir() or name_of_member(info).endswith("/")
     if not path or intake.ignores(path + "/" * is_folder):
         return
     kind = stat.S_IFMT(info.external_attr >> 16)

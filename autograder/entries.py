@@ -11,7 +11,7 @@ from autograder.downloads.handin import HandIn, Origin, Piece
 from autograder.downloads.reading import read_pieces
 from autograder.downloads.recognise import Download, recognise
 from autograder.errors import WrongUse
-from autograder.intake import Unreadable, shown, suffix_of
+from autograder.intake import Unreadable, clean_text, shown, suffix_of
 from autograder.roster import Person, Roster
 from autograder.submission import Submission, name_of, read_submission
 
@@ -104,6 +104,8 @@ def _entries(
         name = where.rstrip("/").rpartition("/")[2]
         piece = Piece(where, "" if where.endswith("/") else name)
         yield Entry(name_of(folder / where), folder, (piece,), Origin(""))
+    for where in dict.fromkeys(download.refused):  # leads out of the zip, which reading it tells
+        yield Entry(clean_text(where), folder, (Piece(where, where),), Origin(""))
 
 
 def _of(hand_in: HandIn, source: Path) -> Entry:

@@ -68,13 +68,19 @@ class TestWithoutRoster:
         with pytest.raises(WrongUse, match="no platform's bulk download; unpack it"):
             entries_of(tmp_path / "class.zip", OUT)
 
-    def test_names_in_a_zip_that_lead_out_cost_nobody_anything(self, tmp_path: Path) -> None:
+    def test_names_in_a_zip_that_lead_out_are_told_and_cost_nobody_else_anything(
+        self, tmp_path: Path
+    ) -> None:
         with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
             archive.writestr("a_1_2_hw.py", "x = 1")
             archive.writestr("../../b_2_3_hw.py", "x = 1")
             archive.writestr("/etc/cron.d/c_3_4_hw.py", "x = 1")
-        (entry,) = entries_of(tmp_path / "class.zip", OUT)
-        assert [file.path for file in entry.read(Limits()).files] == ["hw.py"]
+        found = {each.name: each for each in entries_of(tmp_path / "class.zip", OUT)}
+        assert [file.path for file in found.pop("a").read(Limits()).files] == ["hw.py"]
+        assert sorted(found) == ["../../b_2_3_hw.py", "/etc/cron.d/c_3_4_hw.py"]
+        for entry in found.values():
+            with pytest.raises(Unreadable, match="a name that leads out|an absolute name"):
+                entry.read(Limits())
         assert [path.name for path in tmp_path.iterdir()] == ["class.zip"]
 
     def test_links_in_a_download_are_not_followed(self, tmp_path: Path) -> None:

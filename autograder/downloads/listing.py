@@ -2,7 +2,9 @@
 
 import os
 import zipfile
+from bisect import bisect_left
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -66,19 +68,17 @@ class FolderListing:
             return b""
 
 
-class ZipListing:
-    """A download as the platform packed it."""
+class Packed:
+    """An open zip of a whole class, its directory read once."""
 
     def __init__(self, source: Path) -> None:
-        """Read the directory of a zip; `WrongUse` where it is none."""
-        self.source = source
-        self.prefix = ""
-        self._members: dict[str, str] = {}  # clean path to the name in the zip
+        """Open a zip; `WrongUse` where it is none."""
+        self.members: dict[str, zipfile.ZipInfo] = {}  # by clean path; of folders with a slash
         self.refused: list[str] = []  # names that lead out of the archive
         try:
-            with source.open("rb") as file, zipfile.ZipFile(bounded(file)) as archive:
-                for info in archive.infolist():
-                    self._add(info)
+            self.archive = zipfile.ZipFile(bounded(source.open("rb")))
+            for info in self.archive.infolist():
+                self._add(info)
         except OverflowError:
             limit = MAX_DIRECTORY // 1_000_000
             raise WrongUse(
@@ -89,38 +89,15 @@ class ZipListing:
         except Exception as error:  # a damaged archive can raise about anything in zipfile
             reason = shown(str(error)) or type(error).__name__
             raise WrongUse(f"{source}: not a zip, or a damaged one ({reason})") from None
+        self.paths = sorted(self.members)
 
-    def names(self) -> tuple[str, ...]:
-        tops: dict[str, None] = {}
-        for path in self._below():
-            first, slash, _ = path.partition("/")
-            tops[first + slash] = None
-        return tuple(sorted(tops))
-
-    def inside(self, folder: str) -> "ZipListing":
-        inner = object.__new__(ZipListing)
-        inner.source, inner.prefix = self.source, self.prefix + folder
-        inner._members, inner.refused = self._members, []
-        return inner
-
-    def head(self, name: str, at_most: int) -> bytes:
-        stored = self._members.get(self.prefix + name)
-        if stored is None:
-            return b""
-        try:
-            with (
-                self.source.open("rb") as file,
-                zipfile.ZipFile(bounded(file)) as archive,
-                archive.open(stored) as member,
-            ):
-                return member.read(at_most)
-        except Exception:  # damaged or encrypted: whoever reads the rest of it will tell
-            return b""
-
-    def _below(self) -> Iterator[str]:
-        for path in self._members:
-            if path.startswith(self.prefix) and len(path) > len(self.prefix):
-                yield path[len(self.prefix) :]
+    def below(self, prefix: str) -> Iterator[str]:
+        """The paths that begin with a prefix, without it."""
+        for path in self.paths[bisect_left(self.paths, prefix) :]:
+            if not path.startswith(prefix):
+                return
+            if len(path) > len(prefix):
+                yield path[len(prefix) :]
 
     def _add(self, info: zipfile.ZipInfo) -> None:
         name = name_of_member(info)
@@ -131,4 +108,53 @@ class ZipListing:
             return
         if path:
             is_folder = info.is_dir() or name.endswith("/")
-            self._members[path + "/" * is_folder] = info.filename
+            self.members[path + "/" * is_folder] = info
+
+
+def packed(source: Path) -> Packed:
+    """The zip at a path. It stays open until another one is asked for: a class has many parts."""
+    try:
+        found = source.stat()
+    except OSError as error:
+        raise WrongUse(f"{source}: cannot be read ({error.strerror or error})") from None
+    return _packed(source, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=1)
+def _packed(source: Path, _changed: int, _size: int) -> Packed:
+    return Packed(source)
+
+
+class ZipListing:
+    """A download as the platform packed it."""
+
+    def __init__(self, source: Path, prefix: str = "") -> None:
+        """Read the directory of a zip; `WrongUse` where it is none."""
+        self.source = source
+        self.prefix = prefix
+        self._packed = packed(source)
+
+    def names(self) -> tuple[str, ...]:
+        tops: dict[str, None] = {}
+        for path in self._packed.below(self.prefix):
+            first, slash, _ = path.partition("/")
+            tops[first + slash] = None
+        return tuple(sorted(tops))
+
+    def inside(self, folder: str) -> "ZipListing":
+        return ZipListing(self.source, self.prefix + folder)
+
+    def head(self, name: str, at_most: int) -> bytes:
+        info = self._packed.members.get(self.prefix + name)
+        if info is None:
+            return b""
+        try:
+            with self._packed.archive.open(info) as member:
+                return member.read(at_most)
+        except Exception:  # damaged or encrypted: whoever reads the rest of it will tell
+            return b""
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Names that lead out of the zip."""
+        return tuple(self._packed.refused)

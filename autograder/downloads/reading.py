@@ -3,13 +3,14 @@
 import io
 import os
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from autograder.archive import bounded, name_of_member, read_archive
+from autograder.archive import read_archive, read_members
 from autograder.assignment import Limits
 from autograder.downloads.handin import Piece
+from autograder.downloads.listing import Packed, packed
 from autograder.folder import read_file, read_folder
 from autograder.intake import MEGABYTE, Intake, Unreadable, clean_path, shown, suffix_of
 from autograder.submission import Submission, submission_of
@@ -34,7 +35,7 @@ def read_pieces(
             # Of several, each is a folder of its own, so that none hides another's files.
             prefix = "" if len(zips) == 1 else path.rsplit(".", 1)[0] + "/"
             with _opened(source, pieces, path, outer) as archive:
-                read_archive(archive, intake, prefix.__add__)
+                read_archive(archive, intake, prefix)
     return submission_of(name, intake, told)
 
 
@@ -45,7 +46,8 @@ def _read(source: Path, pieces: Sequence[Piece], intake: Intake) -> None:
         except ValueError as reason:
             raise intake.refuse(f"{reason}: {shown(piece.path)}") from None
     if source.is_file():
-        read_archive(source, intake, lambda path: _placed(path, pieces))
+        archive = packed(source)
+        read_members(archive.archive, _members(archive, pieces), intake)
         return
     for piece in pieces:
         place = source / piece.where
@@ -59,14 +61,14 @@ def _read(source: Path, pieces: Sequence[Piece], intake: Intake) -> None:
             read_file(place, path, intake)
 
 
-def _placed(path: str, pieces: Iterable[Piece]) -> str | None:
-    """Where a member of the download lies within the hand-in; None where it is another's."""
+def _members(archive: Packed, pieces: Iterable[Piece]) -> Iterator[tuple[str, zipfile.ZipInfo]]:
+    """The members of the pieces, each with its path within the hand-in."""
     for piece in pieces:
-        if path == piece.where:
-            return piece.path
-        if piece.where.endswith("/") and path.startswith(piece.where):
-            return piece.path + path[len(piece.where) :]
-    return None
+        if piece.where in archive.members:
+            yield piece.path, archive.members[piece.where]
+        if piece.where.endswith("/"):
+            for rest in archive.below(piece.where):
+                yield piece.path + rest, archive.members[piece.where + rest]
 
 
 def _opened(source: Path, pieces: Sequence[Piece], path: str, intake: Intake) -> BinaryIO:
@@ -74,25 +76,20 @@ def _opened(source: Path, pieces: Sequence[Piece], path: str, intake: Intake) ->
     most = intake.limits.max_total_mb * MEGABYTE
     too_large = intake.refuse(f"{shown(path)}: more than {intake.limits.max_total_mb} MB")
     try:
-        if source.is_dir():
-            for place in _places(source, pieces, path):
-                if place.stat().st_size > most:
+        for place in _places(source, pieces, path) if source.is_dir() else ():
+            if place.stat().st_size > most:
+                raise too_large
+            flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
+            with os.fdopen(os.open(place, flags), "rb") as file:
+                return io.BytesIO(file.read(most))
+        archive = None if source.is_dir() else packed(source)
+        for inner, info in _members(archive, pieces) if archive else ():
+            if archive and inner == path:
+                with archive.archive.open(info) as member:
+                    data = member.read(most + 1)
+                if len(data) > most:
                     raise too_large
-                flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
-                with os.fdopen(os.open(place, flags), "rb") as file:
-                    return io.BytesIO(file.read(most))
-        with source.open("rb") as outer, zipfile.ZipFile(bounded(outer)) as archive:
-            for info in archive.infolist():
-                try:
-                    inner = _placed(clean_path(name_of_member(info)), pieces)
-                except ValueError:
-                    continue
-                if inner == path:
-                    with archive.open(info) as member:
-                        data = member.read(most + 1)
-                    if len(data) > most:
-                        raise too_large
-                    return io.BytesIO(data)
+                return io.BytesIO(data)
     except Unreadable:
         raise
     except Exception as error:  # a damaged archive can raise about anything in zipfile

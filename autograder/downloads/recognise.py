@@ -53,7 +53,7 @@ def recognise(source: Path, passed_over: Callable[[str], bool]) -> Download | No
     """
     packed = not source.is_dir()
     listing: Listing = ZipListing(source) if packed else FolderListing(source)
-    refused = tuple(listing.refused) if isinstance(listing, ZipListing) else ()
+    refused = listing.refused if isinstance(listing, ZipListing) else ()
     while True:
         names = [name for name in listing.names() if not passed_over(name.rstrip("/"))]
         for platform, hand_ins in PLATFORMS:
