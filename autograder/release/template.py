@@ -1,8 +1,8 @@
 """The folder that a student receives.
 
-Stubs and handouts in it are built. The public checks, the README and the project file are written
-by hand and live in the assignment's template folder; a template that is built elsewhere gets
-copies of them.
+Stubs and handouts in it are built, and what the self-check knows of both. The self-check itself,
+the public checks, the README and the project file are written by hand and live in the assignment's
+template folder; a template that is built elsewhere gets copies of them.
 """
 
 import shutil
@@ -11,10 +11,13 @@ from pathlib import Path
 from autograder.assignment import Assignment, Stage
 from autograder.errors import KitFault, WrongUse
 from autograder.release import stubs
+from autograder.release.course import course_json
 from autograder.release.handouts import with_rubric
+from autograder.release.mistakes import mistakes_json
 
 HANDOUTS = "handouts"
 WORKFLOWS = ".github"  # the only hidden folder that is handed out
+SELFCHECK = "selfcheck"
 
 
 def template_files(assignment: Assignment) -> dict[str, str]:
@@ -24,6 +27,9 @@ def template_files(assignment: Assignment) -> dict[str, str]:
     for stage in assignment.stages:
         files[f"{package}/{stage.module}.py"] = _stub(assignment, stage)
         files[f"{HANDOUTS}/{stage.handout.name}"] = with_rubric(_read(stage.handout), stage)
+    written = {stage.id: files[f"{package}/{stage.module}.py"] for stage in assignment.stages}
+    files[f"{SELFCHECK}/course.json"] = course_json(assignment, HANDOUTS, written)
+    files[f"{SELFCHECK}/mistakes.json"] = mistakes_json(assignment)
     secrets = solution_lines(assignment)
     for path, text in files.items():
         leaked = stubs.leaks(text, secrets)

@@ -1,0 +1,283 @@
+"""`selfcheck/mistakes.json`: what known mistakes give on public inputs, as numbers.
+
+The catalogue's steps are run here, and only what comes out is released: a sample of the numbers
+for each mistake, and the words that the catalogue has for it. So the self-check can name a
+mistake, and holds neither a solution nor an input of the hidden checks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from autograder.assignment import Assignment, Stage
+from autograder.catalogue import Catalogue, Misconception, load_catalogue
+from autograder.chain import Chain, Given, Step, StepRaises, run
+from autograder.checks.sample import Sample, Sizes
+from autograder.compare import difference
+from autograder.release.course import rounded, section_of
+
+PUBLIC = b"public inputs of the self-check"
+DIGITS = 4
+MOST_NUMBERS = 32  # of one output; enough to tell all mistakes apart
+APART = 2e-2  # of the output's scale: what is closer than this counts as the same
+
+#: Title and message where the catalogue's own words hold a line of a solution.
+OTHER_WORDS = {
+    "super-init-missing": (
+        "the base class is not set up",
+        "The constructor makes layers or parameters before `nn.Module` has been set up, so PyTorch "
+        "has nowhere to keep them. Call the base class's own constructor first, in `__init__`.",
+    ),
+}
+
+_PATHS = {"query": "W_query", "key": "W_key", "value": "W_value", "output": "out_proj"}
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A public input of one name: what the chain gets, and what the student's code gets."""
+
+    given: Given
+    told: Mapping[str, object]
+
+
+def mistakes_json(assignment: Assignment) -> str:
+    """The mistakes of all stages, one line each."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # small tensors: waking more threads takes longer than the work
+    try:
+        return _mistakes(assignment)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _mistakes(assignment: Assignment) -> str:
+    sample = Sample(PUBLIC)
+    names: list[str] = []
+    words: list[str] = []
+    for stage in assignment.stages:
+        catalogue = load_catalogue(stage.misconceptions)
+        words.append(f"  {_line(stage.id)}: {_words(stage, catalogue)}")
+        for name, chain in catalogue.chains.items():
+            probes = probes_of(name, sample)
+            if probes:
+                names.append(f"  {_line(name)}: {_table(name, chain, catalogue, probes)}")
+    return (
+        '{\n "names": {\n'
+        + ",\n".join(names)
+        + '\n },\n "mistakes": {\n'
+        + ",\n".join(words)
+        + "\n }\n}\n"
+    )
+
+
+# Public inputs ------------------------------------------------------------------------------
+
+
+def probes_of(name: str, sample: Sample) -> tuple[Probe, ...]:
+    """The public inputs of a name; none where it is known by other means."""
+    match name:
+        case "attention_scores" | "context_vector":
+            tokens = _short(sample.numbers("tokens", 5, 3, reach=1.5))
+            return (_call(Given(tokens=tokens, query=tokens[1]), tokens[1], tokens),)
+        case "softmax":
+            return tuple(
+                _call(Given(scores=each), each)
+                for each in (
+                    _short(sample.numbers("matrix", 4, 4, reach=3.0)),
+                    _short(sample.numbers("stack", 2, 3, 5, reach=3.0)),
+                )
+            )
+        case "attention_weights" | "context_vectors":
+            shapes = ((5, 3), (4, 4))
+            inputs = [_short(sample.numbers("tokens", *shape, reach=1.5)) for shape in shapes]
+            return tuple(_call(Given(tokens=each), each) for each in inputs)
+        case "causal_mask":
+            return (Probe(Given(count=5), {"arguments": [5]}),)
+        case "renormalized_weights" | "masked_weights":
+            scores = _short(sample.numbers("scores", 5, 5, reach=3.0))
+            return (_call(Given(scores=scores), scores),)
+        case "SelfAttention_v1" | "SelfAttention_v2":
+            sizes = (Sizes(d_in=4, d_out=3, tokens=5), Sizes(d_in=4, d_out=4, tokens=5))
+            return tuple(_module(name, each, sample) for each in sizes)
+        case "CausalAttention" | "MultiHeadAttention" | "MultiHeadAttentionWrapper":
+            heads = 0 if name == "CausalAttention" else 2
+            wide = 6 if name == "MultiHeadAttention" else 3
+            oblong = Sizes(4, wide, tokens=5, batch=3, context_length=8, heads=heads)
+            square = Sizes(wide, wide, tokens=5, batch=3, context_length=8, heads=heads)
+            full = Sizes(4, wide, tokens=7, batch=3, context_length=7, heads=heads)
+            if name == "MultiHeadAttentionWrapper":
+                return (_wrapper(oblong, sample),)
+            return tuple(_module(name, each, sample) for each in (oblong, square, full))
+    return ()
+
+
+def _call(given: Given, *arguments: Tensor) -> Probe:
+    return Probe(given, {"arguments": [rounded(each, DIGITS) for each in arguments]})
+
+
+def _short(tensor: Tensor) -> Tensor:
+    """The tensor as it will be read back: with so many digits."""
+    return torch.tensor(rounded(tensor, DIGITS))
+
+
+def _module(name: str, sizes: Sizes, sample: Sample) -> Probe:
+    tokens = _short(sample.tokens(name, sizes))
+    weights = {role: _short(each) for role, each in sample.weights(name, sizes).items()}
+    given = Given(
+        tokens=tokens,
+        weights=weights,
+        heads=max(sizes.heads, 1),
+        context_length=sizes.context_length,
+    )
+    return Probe(given, _told(sizes, tokens, {"": weights}))
+
+
+def _wrapper(sizes: Sizes, sample: Sample) -> Probe:
+    """Heads with weights of their own; what each gives is worked out by the right chain."""
+    causal = load_catalogue("autograder.misconceptions.causal").chains["CausalAttention"]
+    single = Sizes(
+        sizes.d_in, sizes.d_out, sizes.tokens, sizes.batch, context_length=sizes.context_length
+    )
+    tokens = _short(sample.tokens("head 0", single))
+    heads: dict[str, dict[str, Tensor]] = {}
+    parts = []
+    for number in range(sizes.heads):
+        drawn = sample.weights(f"head {number}", single)
+        weights = {role: _short(each) for role, each in drawn.items()}
+        heads[f"heads.{number}."] = weights
+        parts.append(run(causal, Given(tokens=tokens, weights=weights)))
+    return Probe(Given(tokens=tokens, parts=tuple(parts)), _told(sizes, tokens, heads))
+
+
+def _told(
+    sizes: Sizes, tokens: Tensor, weights: Mapping[str, Mapping[str, Tensor]]
+) -> dict[str, object]:
+    arguments: dict[str, object] = {"d_in": sizes.d_in, "d_out": sizes.d_out}
+    if sizes.context_length:
+        arguments |= {"context_length": sizes.context_length, "dropout": 0.0}
+    if sizes.heads:
+        arguments["num_heads"] = sizes.heads
+    return {
+        "sizes": arguments,
+        "weights": {
+            prefix + _path(role): rounded(weight, DIGITS)
+            for prefix, each in weights.items()
+            for role, weight in each.items()
+        },
+        "arguments": [rounded(tokens, DIGITS)],
+    }
+
+
+def _path(role: str) -> str:
+    layer, _, bias = role.partition("_")
+    return _PATHS[layer] + (".bias" if bias else "")
+
+
+# What comes out -----------------------------------------------------------------------------
+
+
+Outputs = tuple[Tensor | None, ...]
+
+
+def _table(name: str, chain: Chain, catalogue: Catalogue, probes: Sequence[Probe]) -> str:
+    right = _outputs(chain, probes, {})
+    lines = []
+    kept: list[Outputs] = []
+    for identifier, raises, outputs in _entries(name, chain, catalogue, probes, right):
+        visible = any(each is not None for each in outputs)
+        if visible and any(_alike(outputs, earlier) for earlier in kept):
+            continue
+        kept.append(outputs)
+        entry: dict[str, object] = {"id": identifier}
+        if raises:
+            entry["raises"] = raises
+        entry["samples"] = [_sample(each) for each in outputs]
+        lines.append(f"    {_line(entry)}")
+    told = ",\n".join(f"    {_line(probe.told)}" for probe in probes)
+    return f'{{"probes": [\n{told}\n   ], "entries": [\n' + ",\n".join(lines) + "\n   ]}"
+
+
+def _entries(
+    name: str, chain: Chain, catalogue: Catalogue, probes: Sequence[Probe], right: Outputs
+) -> Iterator[tuple[str, tuple[str, ...], Outputs]]:
+    """Null programs, the right numbers, then the mistakes in the catalogue's order."""
+    for null in catalogue.nulls:
+        output = null.outputs.get(name)
+        if output is not None:
+            yield null.id, (), tuple(output(probe.given).float() for probe in probes)
+    yield "right", (), right
+    for entry in catalogue.of(name):
+        for step in entry.steps:
+            yield entry.id, entry.raises, _outputs(chain, probes, {entry.step: step})
+        if not entry.steps and entry.raises:
+            yield entry.id, entry.raises, tuple(None for _ in probes)
+
+
+def _outputs(chain: Chain, probes: Sequence[Probe], replaced: Mapping[str, Step]) -> Outputs:
+    return tuple(_output(chain, probe.given, replaced) for probe in probes)
+
+
+def _output(chain: Chain, given: Given, replaced: Mapping[str, Step]) -> Tensor | None:
+    try:
+        with torch.no_grad():
+            return run(chain, given, replaced).float()
+    except (StepRaises, RuntimeError, IndexError):
+        return None
+
+
+def _alike(one: Outputs, other: Outputs) -> bool:
+    return all(
+        (a is None and b is None) or (a is not None and b is not None and difference(a, b) < APART)
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _sample(output: Tensor | None) -> dict[str, object] | None:
+    if output is None:
+        return None
+    step = -(-output.numel() // MOST_NUMBERS)
+    if step % output.shape[-1] == 0:  # else only one column would be seen
+        step += 1
+    numbers = [
+        round(number, DIGITS) if torch.isfinite(torch.tensor(number)) else str(number)
+        for number in output.flatten()[::step].tolist()
+    ]
+    return {"shape": list(output.shape), "step": step, "numbers": numbers}
+
+
+# Words --------------------------------------------------------------------------------------
+
+
+def _words(stage: Stage, catalogue: Catalogue) -> str:
+    lines = [
+        f"   {_line(entry.id)}: {_line(_told_of(stage, entry))}"
+        for entry in catalogue.misconceptions
+    ]
+    seen: set[str] = {entry.id for entry in catalogue.misconceptions}
+    for null in catalogue.nulls:
+        if null.id not in seen:
+            seen.add(null.id)
+            section = section_of(stage, next(iter(null.outputs)))
+            told = {"title": "nothing computed yet", "message": null.message, "section": section}
+            lines.append(f"   {_line(null.id)}: {_line(told)}")
+    return "{\n" + ",\n".join(lines) + "\n  }"
+
+
+def _told_of(stage: Stage, entry: Misconception) -> dict[str, str]:
+    sections = {criterion.id: criterion.section for criterion in stage.criteria}
+    title, message = OTHER_WORDS.get(entry.id, (entry.title, entry.message))
+    return {
+        "title": title,
+        "message": message,
+        "section": sections.get(entry.criterion, ""),
+    }
+
+
+def _line(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

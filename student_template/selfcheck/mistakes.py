@@ -1,0 +1,146 @@
+"""Recognises known mistakes by the numbers that they give on public inputs.
+
+`mistakes.json` holds inputs, and for every known mistake a sample of the numbers that come out
+with it. No code of a solution is in it: it was run when the course was built.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from .course import HERE, Stage
+from .symptoms import symptoms_of
+
+CLOSE = 2e-3  # of the largest number; mistakes lie ten times as far apart
+
+Told = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one call gave: a tensor, or an exception as "Type: text"."""
+
+    value: Tensor | None
+    exception: str = ""
+
+
+@cache
+def known() -> Told:
+    """The contents of `mistakes.json`."""
+    told: Told = json.loads((HERE / "mistakes.json").read_text(encoding="utf-8"))
+    return told
+
+
+def find_mistakes(stage: Stage, module: ModuleType, names: Collection[str]) -> Iterator[Told]:
+    """The mistake that each of these names shows, as the contents of an event."""
+    for name in stage.names:
+        if name.name in names and hasattr(module, name.name):
+            identifier = mistake_in(stage, module, name.name)
+            if identifier is not None:
+                entry = known()["mistakes"][stage.id][identifier]
+                yield {"stage": stage.id, "name": name.name, "id": identifier, **entry}
+
+
+def mistake_in(stage: Stage, module: ModuleType, name: str) -> str | None:
+    """The id of the mistake that explains what a name does; None where none is known to."""
+    table = known()["names"].get(name)
+    if table is not None:
+        seen = [call(module, name, probe) for probe in table["probes"]]
+        found = explain(table, seen)
+        if found == "right":
+            found = None
+        if found is not None:
+            return found
+    identifiers = known()["mistakes"][stage.id]
+    return next((each for each in symptoms_of(module, name) if each in identifiers), None)
+
+
+def explain(table: Told, seen: list[Seen]) -> str | None:
+    """The first entry of a name's table that gives all that was seen."""
+    if all(each.value is None for each in seen):
+        return _explain_raising(table, seen)
+    for entry in table["entries"]:
+        raises = entry.get("raises", ())
+        if all(
+            _same(each.value, sample)
+            if each.value is not None
+            else sample is None and any(re.search(pattern, each.exception) for pattern in raises)
+            for each, sample in zip(seen, entry["samples"], strict=True)
+        ):
+            return str(entry["id"])
+    return None
+
+
+def _explain_raising(table: Told, seen: list[Seen]) -> str | None:
+    for entry in table["entries"]:
+        if all(sample is None for sample in entry["samples"]) and all(
+            any(re.search(pattern, each.exception) for pattern in entry.get("raises", ()))
+            for each in seen
+        ):
+            return str(entry["id"])
+    return None
+
+
+def _same(value: Tensor, sample: Told | None) -> bool:
+    if sample is None or list(value.shape) != sample["shape"]:
+        return False
+    wanted = torch.tensor([float(number) for number in sample["numbers"]])
+    found = value.detach().float().flatten()[:: sample["step"]]
+    finite = torch.isfinite(wanted)
+    if not torch.equal(finite, torch.isfinite(found)):
+        return False
+    if not finite.any():
+        return True
+    scale = max(float(wanted[finite].abs().max()), 1e-6)
+    return float((found - wanted)[finite].abs().max()) <= CLOSE * scale
+
+
+@torch.no_grad()
+def call(module: ModuleType, name: str, probe: Told) -> Seen:
+    """Call a name as a probe says: a function with arguments, a class with sizes and weights."""
+    try:
+        target = getattr(module, name)
+        arguments = [
+            torch.tensor(each) if isinstance(each, list) else each for each in probe["arguments"]
+        ]
+        if "sizes" in probe:
+            target = built(target, probe)
+        value = target(*arguments)
+    except Exception as raised:
+        return Seen(None, f"{type(raised).__name__}: {raised}")
+    if not isinstance(value, Tensor):
+        return Seen(None, f"returned {type(value).__name__}")
+    return Seen(value)
+
+
+def built(kind: Callable[..., nn.Module], probe: Told) -> nn.Module:
+    """A student's module of a probe's sizes and weights, in eval mode."""
+    module = kind(**probe["sizes"])
+    for path, numbers in probe["weights"].items():
+        set_weight(module, path, torch.tensor(numbers))
+    return module.eval()
+
+
+@torch.no_grad()
+def set_weight(module: nn.Module, path: str, weight: Tensor) -> None:
+    """Give a parameter or a linear layer, such as `W_query`, its numbers: `(d_in, d_out)`.
+
+    A path ending in `.bias` is a layer's bias. What is not there is left alone.
+    """
+    owner_path, _, last = path.rpartition(".")
+    owner = module.get_submodule(owner_path) if owner_path else module
+    target = getattr(owner, last)
+    if isinstance(target, nn.Linear):
+        target.weight.copy_(weight.T)
+    else:
+        target.copy_(weight)
+

@@ -1,0 +1,191 @@
+"""Has the student's work looked at in other processes, and ends those that hang.
+
+A spare process, with torch in it, is kept ready. Works alike on Linux, macOS and Windows: pipes,
+a thread for each that reads, and `kill`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+from .course import HERE, ROOT, course
+from .standing import Event, Standing
+
+SECONDS = 10.0  # how long one check, or one import, may take
+GRACE = 2.0  # how much later a process is ended that did not end itself
+START = 300.0  # how long torch may take to be imported
+
+
+def seconds_allowed() -> float:
+    """The deadline; `SELFCHECK_SECONDS` gives another one to a slow machine."""
+    try:
+        return max(0.1, float(os.environ.get("SELFCHECK_SECONDS", SECONDS)))
+    except ValueError:
+        return SECONDS
+
+
+class Worker:
+    """One process, which can be given one order."""
+
+    def __init__(self) -> None:
+        environment = os.environ | {"PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", f"{HERE.name}.worker"],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+        self.events: queue.Queue[Event | None] = queue.Queue()
+        self._complaints = ""
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            try:
+                self.events.put(json.loads(line))
+            except ValueError:  # not one of ours
+                continue
+        self.events.put(None)
+
+    def order(self, stages: Sequence[str], seconds: float) -> None:
+        """Say what to look at; the process begins as soon as it is ready."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps({"stages": list(stages), "seconds": seconds}))
+            self._process.stdin.write("\n")
+            self._process.stdin.flush()
+        except OSError:  # it has ended already, which reading tells
+            pass
+
+    def complaints(self) -> str:
+        """The last line that the process wrote on standard error before it ended."""
+        assert self._process.stderr is not None
+        lines = self._process.stderr.read().strip().splitlines()
+        return lines[-1] if lines else f"exit code {self._process.wait()}"
+
+    def kill(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+
+
+class CannotWork(Exception):
+    """This Python cannot run the checks at all; the text says what it said."""
+
+
+class Run:
+    """One look at the student's work; `step` it until it is over."""
+
+    def __init__(self, stages: Sequence[str], worker: Worker | None = None) -> None:
+        self.standing = Standing.of(tuple(stages))
+        self.over = False
+        self._seconds = seconds_allowed()
+        self._left = list(stages)
+        self._worker = worker or Worker()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._now: Event = {}
+        self._ready = False
+        self._deadline = time.monotonic() + START
+        self._worker.order(self._left, self._seconds)
+
+    def step(self, seconds: float) -> bool:
+        """Take in what comes within so many seconds; True when something did."""
+        if self.over:
+            return False
+        try:
+            event = self._worker.events.get(timeout=seconds)
+        except queue.Empty:
+            if time.monotonic() > self._deadline:
+                self._worker.kill()
+                self._lost({**self._now, "kind": "hung"})
+            return False
+        if event is None:
+            self._ended()
+            return True
+        self._deadline = time.monotonic() + self._seconds + GRACE
+        match event["kind"]:
+            case "ready":
+                self._ready = True
+            case "begin":
+                self._now = event
+            case "hung":
+                self._lost(event)
+            case "end":
+                self._finish()
+            case _:
+                self.standing.hear(event)
+                if event["kind"] in ("finished", "problem"):
+                    self._left = [each for each in self._left if each != event["stage"]]
+        return True
+
+    def _ended(self) -> None:
+        """The process is gone without a word: the student's code ended it."""
+        if not self._ready:
+            self.over = True
+            raise CannotWork(self._worker.complaints())
+        self._lost({**self._now, "kind": "ended"})
+
+    def _lost(self, event: Event) -> None:
+        """A check took its process with it: note that, and go on with the stages after it."""
+        stage = self.standing.stages.get(event.get("stage", ""))
+        if stage is not None:
+            place = event.get("place") or stage.stage.file
+            self.standing.hear(
+                {
+                    "kind": "problem",
+                    "stage": stage.stage.id,
+                    "message": f"{place} {self._reason(event)}",
+                }
+            )
+            self._left = [each for each in self._left if each != stage.stage.id]
+        self._worker.kill()
+        if self._left and stage is not None:
+            self._worker = Worker()
+            self._begin()
+        else:
+            self._finish()
+
+    def _reason(self, event: Event) -> str:
+        during = event.get("check", "")
+        if event["kind"] == "hung":
+            reason = (
+                f"did not come back within {self._seconds:g} seconds\n"
+                "  what to do: look for a loop that never ends"
+            )
+        else:
+            reason = "ended Python\n  what to do: take out `exit`, `quit` and the like"
+        return f"{reason}\n  seen in: {during}" if during else reason
+
+    def _finish(self) -> None:
+        self.over = True
+        self._worker.kill()
+
+    def stop(self) -> None:
+        """End it, whatever it is doing."""
+        self._finish()
+
+
+def look(stages: Sequence[str] | None = None) -> Standing:
+    """Look at these stages, or at all, and say where the student stands."""
+    run = Run([stage.id for stage in course().stages] if stages is None else stages)
+    try:
+        while not run.over:
+            run.step(0.2)
+    finally:
+        run.stop()
+    return run.standing

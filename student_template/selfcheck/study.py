@@ -1,0 +1,109 @@
+"""Looks at the student's work in this process: modules, public checks, mistakes, weights.
+
+Runs in a process that may be ended at any moment, or in a notebook's kernel. Everything that is
+found is told at once, as events.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from types import ModuleType
+
+from .course import ROOT, Stage, course
+from .public import Listen, place_of, run_public_checks, told
+from .standing import Event
+
+#: Gives the student's module of a stage, or raises what importing it raised.
+Load = Callable[[Stage], ModuleType]
+
+
+def load_module(stage: Stage) -> ModuleType:
+    """Import a stage's module from the folder `attention/`."""
+    if str(ROOT) not in sys.path:
+        sys.path.insert(0, str(ROOT))
+    return importlib.import_module(f"{course().package}.{stage.module}")
+
+
+def study(
+    wait: Callable[[], Sequence[str]],
+    listen: Listen,
+    load: Load = load_module,
+    weights: bool = True,
+) -> None:
+    """Look at the stages whose ids `wait` returns, and tell what is found."""
+    modules: dict[str, ModuleType] = {}
+    wrong: dict[str, set[str]] = {}
+
+    def begin() -> list[Stage]:
+        wanted = set(wait())
+        stages = [stage for stage in course().stages if stage.id in wanted]
+        return [stage for stage in stages if _brought_in(stage, load, modules, listen)]
+
+    def overhear(event: Event) -> None:
+        if event["kind"] == "checked":
+            _look_closer(event["stage"])
+            return
+        if event["kind"] == "outcome" and event["status"] == "failed":
+            wrong.setdefault(event["stage"], set()).add(event["name"])
+        listen(event)
+
+    def _look_closer(stage_id: str) -> None:
+        from .mistakes import find_mistakes
+        from .weights import weights_of
+
+        stage = course().stage(stage_id)
+        module = modules[stage_id]
+        with quietly():
+            if wrong.get(stage_id):
+                listen({"kind": "begin", "stage": stage_id, "name": "", "check": "mistakes"})
+                for mistake in find_mistakes(stage, module, wrong[stage_id]):
+                    listen({"kind": "mistake", **mistake})
+            if weights:
+                listen({"kind": "begin", "stage": stage_id, "name": "", "check": "weights"})
+                for seen in weights_of(stage, module):
+                    listen({"kind": "weights", **seen})
+        listen({"kind": "finished", "stage": stage_id})
+
+    run_public_checks(begin, overhear)
+
+
+def _brought_in(stage: Stage, load: Load, modules: dict[str, ModuleType], listen: Listen) -> bool:
+    """Import a stage's module; where that fails, tell why and give False."""
+    listen({"kind": "begin", "stage": stage.id, "name": "", "check": f"import of {stage.file}"})
+    try:
+        with quietly():
+            modules[stage.id] = load(stage)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as raised:  # sys.exit in a module is a mistake like any other
+        listen({"kind": "problem", "stage": stage.id, "message": why_not(stage, raised)})
+        return False
+    return True
+
+
+def why_not(stage: Stage, raised: BaseException) -> str:
+    """Why a stage's module cannot be imported, and what to do."""
+    if not (ROOT / stage.file).is_file():
+        return (
+            f"{stage.file} is missing\n"
+            f"  what to do: bring the stub back with `python -m selfcheck reset {stage.id}`"
+        )
+    if isinstance(raised, SyntaxError):
+        file = (raised.filename or stage.file).removeprefix(str(ROOT)).replace("\\", "/").strip("/")
+        line = (raised.text or "").strip()
+        return f"{file}:{raised.lineno} is not Python yet: {raised.msg}\n  found: {line}"
+    place, line = place_of(raised.__traceback__)
+    if isinstance(raised, SystemExit):
+        return f"{place or stage.file} ends Python when it is imported\n  found: {line}"
+    return f"{place or stage.file} cannot be imported: {told(raised)}\n  found: {line}"
+
+
+@contextlib.contextmanager
+def quietly() -> Iterator[None]:
+    """Keep what the student's code prints from the screen."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield

@@ -1,0 +1,163 @@
+"""Mistakes that a single call does not show: in parameters, gradients, training, refusals.
+
+Each symptom is a question to the student's code whose answer can only be "yes" where the mistake
+is made. A question that raises has no answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+Question = Callable[[Any], bool]
+
+_SIZES: dict[str, dict[str, Any]] = {
+    "SelfAttention_v1": {"d_in": 5, "d_out": 3},
+    "SelfAttention_v2": {"d_in": 5, "d_out": 3},
+    "CausalAttention": {"d_in": 5, "d_out": 3, "context_length": 9, "dropout": 0.0},
+    "MultiHeadAttentionWrapper": {
+        "d_in": 5, "d_out": 3, "context_length": 9, "dropout": 0.0, "num_heads": 2,
+    },
+    "MultiHeadAttention": {
+        "d_in": 5, "d_out": 6, "context_length": 9, "dropout": 0.0, "num_heads": 2,
+    },
+}  # fmt: skip
+
+
+def symptoms_of(module: ModuleType, name: str) -> Iterator[str]:
+    """The ids of the mistakes that a name shows, in the order in which they are best told."""
+    target = getattr(module, name)
+    for identifier, question in _questions(module, name):
+        torch.manual_seed(0)
+        try:
+            if question(target):
+                yield identifier
+        except Exception:
+            continue
+
+
+def _questions(module: ModuleType, name: str) -> list[tuple[str, Question]]:
+    if name == "softmax":
+        return [("softmax-no-shift", _not_shifted)]
+    if name == "causal_mask":
+        return [("mask-not-bool", lambda mask: mask(3).dtype != torch.bool)]
+    if name == "copy_weights":
+        return _of_copying(module)
+    if name == "merge_heads":
+        return [("merge-identity-missing", lambda merge: _mixes(merge, module))]
+    if name == "gpt2_attention":
+        return [("gpt2-sizes", _not_gpt2)]
+    if name not in _SIZES:
+        return []
+    sizes = _SIZES[name]
+    questions: list[tuple[str, Question]] = [
+        ("super-init-missing", lambda kind: _raises_before_init(kind, sizes)),
+        ("heads-in-list", lambda kind: _has_list_of_heads(kind(**sizes))),
+        ("unregistered-parameters", lambda kind: not [*kind(**sizes).parameters()]),
+        ("weights-made-anew", lambda kind: _changes_its_mind(kind(**sizes).eval(), name)),
+        ("gradient-cut", lambda kind: _is_cut(kind(**sizes), name)),
+    ]
+    if name != "SelfAttention_v1":
+        questions += [
+            ("bias-always", lambda kind: _biases(kind(**sizes)) > 0),
+            ("bias-ignored", lambda kind: _biases(kind(**sizes, qkv_bias=True)) == 0),
+        ]
+    if "dropout" in sizes and name != "MultiHeadAttentionWrapper":
+        dropping = sizes | {"dropout": 0.5}
+        questions += [
+            ("dropout-in-eval", lambda kind: _changes_its_mind(kind(**dropping).eval(), name)),
+            ("dropout-missing", lambda kind: not _changes_its_mind(kind(**dropping), name)),
+        ]
+    if name == "MultiHeadAttention":
+        questions.append(
+            ("divisibility-unchecked", lambda kind: bool(kind(**sizes | {"d_out": 7})))
+        )
+    return questions
+
+
+def _tokens(name: str) -> Tensor:
+    tokens = torch.linspace(-1.0, 1.0, 40).sin().reshape(2, 4, 5)
+    return tokens[0] if name.startswith("SelfAttention") else tokens
+
+
+def _not_shifted(softmax: Callable[[Tensor], Tensor]) -> bool:
+    small = softmax(torch.tensor([0.0, 1.0]))
+    large = softmax(torch.tensor([1000.0, 1000.0]))
+    return bool(torch.isfinite(small).all()) and not bool(torch.isfinite(large).all())
+
+
+def _raises_before_init(kind: Callable[..., object], sizes: dict[str, Any]) -> bool:
+    try:
+        kind(**sizes)
+    except AttributeError as raised:
+        return "before Module.__init__() call" in str(raised)
+    return False
+
+
+def _has_list_of_heads(module: nn.Module) -> bool:
+    heads = getattr(module, "heads", None)
+    return isinstance(heads, list | tuple) and any(isinstance(each, nn.Module) for each in heads)
+
+
+@torch.no_grad()
+def _changes_its_mind(module: nn.Module, name: str) -> bool:
+    return not torch.equal(module(_tokens(name)), module(_tokens(name)))
+
+
+def _is_cut(module: nn.Module, name: str) -> bool:
+    out = module(_tokens(name))
+    if not out.requires_grad:
+        return True
+    out.square().sum().backward()
+    return any(each.grad is None for each in module.parameters())
+
+
+def _biases(module: nn.Module) -> int:
+    return sum("W_" in path and path.endswith("bias") for path, _ in module.named_parameters())
+
+
+def _of_copying(module: ModuleType) -> list[tuple[str, Question]]:
+    roles = ("W_query", "W_key", "W_value")
+
+    def copied(copy: Callable[..., object], d_out: int) -> tuple[Any, Any, list[Tensor]]:
+        source = module.SelfAttention_v2(3, d_out)
+        target = module.SelfAttention_v1(3, d_out)
+        before = [getattr(source, role).weight.detach().clone() for role in roles]
+        copy(source, target)
+        return source, target, before
+
+    def changed_source(copy: Callable[..., object]) -> bool:
+        source, _, before = copied(copy, 3)
+        now = [getattr(source, role).weight for role in roles]
+        return any(not torch.equal(*pair) for pair in zip(before, now, strict=True))
+
+    def agreeing(copy: Callable[..., object], turned: bool) -> list[bool]:
+        _, target, before = copied(copy, 3)
+        return [
+            torch.equal(getattr(target, role), weight.T if turned else weight)
+            for role, weight in zip(roles, before, strict=True)
+        ]
+
+    def incomplete(copy: Callable[..., object]) -> bool:
+        found = agreeing(copy, turned=True)
+        return any(found) and not all(found)
+
+    return [
+        ("copy-wrong-direction", changed_source),
+        ("copy-not-transposed", lambda copy: all(agreeing(copy, turned=False))),
+        ("copy-incomplete", incomplete),
+    ]
+
+
+def _mixes(merge: Callable[[nn.Module], Any], module: ModuleType) -> bool:
+    merged = merge(module.MultiHeadAttentionWrapper(**_SIZES["MultiHeadAttentionWrapper"]))
+    return not torch.equal(merged.out_proj.weight, torch.eye(6)) or bool(merged.out_proj.bias.any())
+
+
+def _not_gpt2(make: Callable[[], nn.Module]) -> bool:
+    weights = {tuple(each.shape) for each in make().parameters()}
+    return not weights <= {(768, 768), (768,)} or (768, 768) not in weights
