@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import torch
 from torch import Tensor
@@ -56,6 +57,7 @@ def mistakes_json(assignment: Assignment) -> str:
         torch.set_num_threads(threads)
 
 
+@cache
 def _mistakes(assignment: Assignment) -> str:
     sample = Sample(PUBLIC)
     names: list[str] = []

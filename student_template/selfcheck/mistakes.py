@@ -143,4 +143,3 @@ def set_weight(module: nn.Module, path: str, weight: Tensor) -> None:
         target.weight.copy_(weight.T)
     else:
         target.copy_(weight)
-

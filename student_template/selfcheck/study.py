@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
 from .course import ROOT, Stage, course
+from .mistakes import find_mistakes
 from .public import Listen, place_of, run_public_checks, told
 from .standing import Event
+from .weights import weights_of
 
 #: Gives the student's module of a stage, or raises what importing it raised.
 Load = Callable[[Stage], ModuleType]
@@ -52,9 +54,6 @@ def study(
         listen(event)
 
     def _look_closer(stage_id: str) -> None:
-        from .mistakes import find_mistakes
-        from .weights import weights_of
-
         stage = course().stage(stage_id)
         module = modules[stage_id]
         with quietly():

@@ -57,8 +57,10 @@ def main() -> None:
     channel = Channel()
     import torch
 
+    from .mistakes import known
     from .study import study
 
+    known()  # read now what may be needed later
     torch.set_num_threads(1)  # small tensors; more threads only have to be woken
 
     def wait() -> Sequence[str]:

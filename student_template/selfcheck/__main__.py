@@ -1,0 +1,7 @@
+"""`python -m selfcheck`."""
+
+import sys
+
+from .commands import main
+
+sys.exit(main())

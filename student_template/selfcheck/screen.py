@@ -1,0 +1,234 @@
+"""What the terminal shows: where a student stands, what to do next, hints, heatmaps.
+
+Every state has a mark and a word; colour only repeats them. Fits 80 columns.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from .course import PUBLIC_ONLY, Stage, course
+from .heatmap import weight_text
+from .hints import Hints
+from .standing import NameStanding, StageStanding, Standing, State, Weights
+from .stubs import line_of
+from .submit import Submission
+
+WIDEST = 100
+BAR = 30
+
+STATES: dict[State, tuple[str, str, str, str]] = {  # mark, mark without Unicode, word, style
+    "done": ("✓", "+", "done", "green"),
+    "wrong": ("✗", "x", "not right yet", "red"),
+    "todo": ("·", ".", "not written yet", "yellow"),
+    "waits": ("·", ".", "waits for another name", "yellow"),
+    "unseen": ("·", ".", "not checked", "yellow"),
+}
+
+
+class Screen:
+    """A terminal, or a pipe, and what can be shown on it."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        if console is None:
+            for stream in (sys.stdout, sys.stderr):
+                reconfigure = getattr(stream, "reconfigure", None)
+                if reconfigure is not None:  # what cannot be shown is no error
+                    reconfigure(errors="replace")
+            console = Console(highlight=False)
+            console.width = min(console.width, WIDEST)
+        self.console = console
+        self.plain = not (console.encoding or "").lower().startswith("utf")
+
+    def show(self, *parts: RenderableType) -> None:
+        """Print, a part below the other."""
+        self.console.print(Group(*parts))
+
+    def mark(self, state: State) -> Text:
+        """The mark of a state."""
+        mark, plain, _, style = STATES[state]
+        return Text(plain if self.plain else mark, style)
+
+    # Where the student stands ---------------------------------------------------------------
+
+    def status(self, standing: Standing, names: bool = False) -> RenderableType:
+        """All stages with a bar; with `names`, what is in each."""
+        outcomes = [each for stage in standing.stages.values() for each in stage.outcomes]
+        passed = sum(stage.passed for stage in standing.stages.values())
+        share = passed / len(outcomes) if outcomes else 0.0
+        full, empty = ("#", "-") if self.plain else ("█", "░")
+        filled = int(share * BAR)
+        bar = Text.assemble((full * filled, "green"), empty * (BAR - filled))
+        heading = Text.assemble((course().title, "bold"), "\n", (PUBLIC_ONLY, "dim"))
+        return Group(
+            heading,
+            Text.assemble("\n  ", bar, f"  {passed} of {len(outcomes)} checks passed\n"),
+            self._stages(standing, names),
+        )
+
+    def _stages(self, standing: Standing, names: bool) -> RenderableType:
+        table = Table.grid(padding=(0, 2))
+        table.add_column(width=2, justify="right")
+        table.add_column(overflow="fold")
+        table.add_column()
+        for stage in standing.stages.values():
+            state = _state_of(stage)
+            told = stage.stage
+            table.add_row(
+                self.mark(state), Text(f"{told.number} {told.title}"), Text(_count(stage, state))
+            )
+            if names or (stage is standing.next and not stage.problem):
+                for name in stage.names.values():
+                    table.add_row(
+                        "",
+                        Text.assemble("    ", self.mark(name.state), " ", name.name),
+                        Text(STATES[name.state][2]),
+                    )
+        return table
+
+    # What comes next ------------------------------------------------------------------------
+
+    def next_step(self, standing: Standing, skip: int = 0) -> RenderableType:
+        """The next thing to do; `skip` leaves as many out that come before it."""
+        steps = steps_left(standing)
+        if not steps:
+            return Text.assemble(
+                ("\nAll public checks passed. Well done.\n", "bold"),
+                "Make the zip to hand in: python -m selfcheck submit",
+            )
+        stage, name = steps[skip % len(steps)]
+        lines = [*(_problem(stage) if name is None else self._step(stage.stage, name))]
+        stuck = Text(f"Stuck? python -m selfcheck hint {stage.stage.id}", "dim")
+        body = Padding(Group(*lines, stuck), (0, 0, 0, 2))
+        title = stage.stage.file if name is None else f"{name.name}, {_place(stage.stage, name)}"
+        return Group(Text.assemble("\nNext: ", (title, "bold")), body)
+
+    def _step(self, stage: Stage, name: NameStanding) -> Iterator[RenderableType]:
+        trouble = name.trouble
+        read = f"{stage.handout}#{name.section}"
+        if trouble is None or trouble.status in ("todo", "waits"):
+            message = trouble.message if trouble is not None else f"`{name.name}` was not checked"
+            yield Text(f"{clean(message)}. Read {read}")
+            return
+        yield Text(f"{trouble.check}: not right yet")
+        for line in trouble.message.splitlines():
+            yield Text(clean(line))
+        if trouble.place:
+            yield Text(f"  seen in: {trouble.place}")
+        if trouble.printed:
+            yield Text("  printed: " + clean(" / ".join(trouble.printed.splitlines())))
+        if name.mistake is not None:
+            yield Text.assemble("This looks like: ", (f"{name.mistake.title}.", "bold"))
+            yield Text(name.mistake.message)
+            yield Text(f"Read {stage.handout}#{name.mistake.section}")
+
+    # Hints, weights, submissions --------------------------------------------------------------
+
+    def hints(self, hints: Hints) -> RenderableType:
+        """The hints that were shown by now, the newest last."""
+        heading = f"{hints.name}: hint {len(hints.shown)} of {hints.total}"
+        rows = Table.grid(padding=(0, 1))
+        for number, hint in enumerate(hints.shown, start=1):
+            newest = number == len(hints.shown)
+            rows.add_row(f"{number}.", Text(hint, "" if newest else "dim"))
+        if len(hints.shown) < hints.total:
+            more = f"One more: python -m selfcheck hint {hints.name}"
+        else:
+            more = f"That was the last one. Read {hints.stage.handout} again, or go on and return."
+        return Group(Text(heading, "bold"), rows, Text(more, "dim"))
+
+    def heatmap(self, seen: Weights) -> RenderableType:
+        """Attention weights with the tokens as labels; shade and number say the same."""
+        tokens = course().example.tokens
+        table = Table.grid(padding=(0, 0))
+        table.add_column(justify="right")
+        for _ in tokens:
+            table.add_column(justify="right", min_width=9)
+        table.add_row("", *(Text(f"{token} ", "bold") for token in tokens))
+        for token, row in zip(tokens, seen.rows, strict=True):
+            table.add_row(Text(f"{token} ", "bold"), *(self._cell(weight) for weight in row))
+        return Group(Text(f"\n{seen.title}: each row is what one query gives to every key"), table)
+
+    def _cell(self, weight: float) -> Text:
+        shade = min(max(weight, 0.0), 1.0) if weight == weight else 0.0
+        blocks = " .:*#" if self.plain else " ░▒▓█"
+        block = blocks[0 if shade == 0 else 1 + min(3, int(shade * 4))]
+        blue = f"rgb({int(235 - 200 * shade)},{int(242 - 130 * shade)},{int(250 - 60 * shade)})"
+        ink = "black" if shade < 0.6 else "white"
+        return Text(f" {block}{weight_text(weight):>5} ", f"{ink} on {blue}" if shade else "")
+
+    def submission(self, made: Submission) -> RenderableType:
+        """What is in the zip and what of it will be graded."""
+        table = Table.grid(padding=(0, 2))
+        for stage in course().stages:
+            names = [name.name for name in stage.names]
+            written = [name for name in names if name in made.written]
+            table.add_row(f"  {stage.number} {stage.title}", f"{len(written)} of {len(names)}")
+        lines: list[RenderableType] = [Text("Names that are written:", "bold"), table]
+        for word, entries in (("only a stub", made.stubs), ("missing", made.missing)):
+            for stage, name in entries:
+                lines.append(
+                    Text(f"  {word}: {name} ({stage.file}); it costs its own points alone")
+                )
+        lines += [Text(f"  {clean(each)}: nothing in it will count") for each in made.unreadable]
+        inside = ", ".join(file.name for file in made.files)
+        return Group(
+            *lines,
+            Text(f"\nMade {made.zip.name} with {inside}."),
+            Text("Hand it in as it is. Every name that is written will be graded, by hidden"),
+            Text("checks: other sizes, larger numbers, batches, dropout that is on."),
+        )
+
+
+def steps_left(standing: Standing) -> list[tuple[StageStanding, NameStanding | None]]:
+    """What is left to do, in order; None stands for a stage that cannot be checked."""
+    return [(stage, name) for stage in standing.stages.values() for name in _steps_of(stage)]
+
+
+def _steps_of(stage: StageStanding) -> Iterator[NameStanding | None]:
+    if stage.problem:
+        yield None
+        return
+    yield from (name for name in stage.names.values() if name.state != "done")
+
+
+def _problem(stage: StageStanding) -> Iterator[RenderableType]:
+    for line in stage.problem.splitlines():
+        yield Text(clean(line))
+
+
+def _state_of(stage: StageStanding) -> State:
+    if stage.done:
+        return "done"
+    if stage.problem or any(name.state == "wrong" for name in stage.names.values()):
+        return "wrong"
+    return "todo"
+
+
+def _count(stage: StageStanding, state: State) -> str:
+    if stage.problem:
+        return "cannot be checked"
+    if not stage.begun:
+        return "not begun"
+    return f"{stage.passed} of {len(stage.outcomes)}" + (" done" if state == "done" else "")
+
+
+def _place(stage: Stage, name: NameStanding) -> str:
+    line = line_of(stage, name.name)
+    return stage.file if line is None else f"{stage.file}:{line}"
+
+
+def clean(text: str) -> str:
+    """Text without anything that a terminal would obey."""
+    return "".join(each if each.isprintable() else "�" for each in text.expandtabs(4))
+
+
+def svg_name(title: str) -> str:
+    """The file name of a heatmap, such as `MultiHeadAttention-head-1.svg`."""
+    return title.replace(",", "").replace(" ", "-") + ".svg"
