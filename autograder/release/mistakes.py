@@ -23,9 +23,9 @@ from autograder.compare import difference
 from autograder.release.course import rounded, section_of
 
 PUBLIC = b"public inputs of the self-check"
-DIGITS = 4
+DIGITS = 5
 MOST_NUMBERS = 32  # of one output; enough to tell all mistakes apart
-APART = 2e-2  # of the output's scale: what is closer than this counts as the same
+APART = 3e-3  # of the output's scale: what is closer than this counts as the same
 
 #: Title and message where the catalogue's own words hold a line of a solution.
 OTHER_WORDS = {
@@ -188,37 +188,45 @@ Outputs = tuple[Tensor | None, ...]
 
 
 def _table(name: str, chain: Chain, catalogue: Catalogue, probes: Sequence[Probe]) -> str:
-    right = _outputs(chain, probes, {})
-    lines = []
-    kept: list[Outputs] = []
-    for identifier, raises, outputs in _entries(name, chain, catalogue, probes, right):
+    kept: list[tuple[Outputs, dict[str, object], list[str]]] = []
+    for identifier, raises, outputs in _entries(name, chain, catalogue, probes):
         visible = any(each is not None for each in outputs)
-        if visible and any(_alike(outputs, earlier) for earlier in kept):
-            continue
-        kept.append(outputs)
-        entry: dict[str, object] = {"id": identifier}
-        if raises:
-            entry["raises"] = raises
-        entry["samples"] = [_sample(each) for each in outputs]
-        lines.append(f"    {_line(entry)}")
+        same = [ids for other, _, ids in kept if visible and _alike(outputs, other)]
+        if not same:
+            ids = [identifier]
+            samples = [_sample(each) for each in outputs]
+            kept.append((outputs, {"ids": ids, "raises": raises, "samples": samples}, ids))
+        elif identifier not in same[0] and "right" not in same[0]:
+            same[0].append(identifier)
     told = ",\n".join(f"    {_line(probe.told)}" for probe in probes)
-    return f'{{"probes": [\n{told}\n   ], "entries": [\n' + ",\n".join(lines) + "\n   ]}"
+    entries = ",\n".join(f"    {_line(entry)}" for _, entry, _ in kept)
+    return f'{{"probes": [\n{told}\n   ], "entries": [\n{entries}\n   ]}}'
 
 
 def _entries(
-    name: str, chain: Chain, catalogue: Catalogue, probes: Sequence[Probe], right: Outputs
+    name: str, chain: Chain, catalogue: Catalogue, probes: Sequence[Probe]
 ) -> Iterator[tuple[str, tuple[str, ...], Outputs]]:
-    """Null programs, the right numbers, then the mistakes in the catalogue's order."""
+    """Null programs, the right numbers, then the mistakes in the catalogue's order.
+
+    A mistake that shows other numbers where another step is done right in another way comes again
+    in the end.
+    """
     for null in catalogue.nulls:
         output = null.outputs.get(name)
         if output is not None:
             yield null.id, (), tuple(output(probe.given).float() for probe in probes)
-    yield "right", (), right
-    for entry in catalogue.of(name):
-        for step in entry.steps:
-            yield entry.id, entry.raises, _outputs(chain, probes, {entry.step: step})
-        if not entry.steps and entry.raises:
-            yield entry.id, entry.raises, tuple(None for _ in probes)
+    yield "right", (), _outputs(chain, probes, {})
+    others: list[Mapping[str, Step]] = [{}]
+    for step_name, ways in chain.realizations.items():
+        others += [{step_name: ways[0]}, {step_name: ways[-1]}]
+    for other in others:
+        for entry in catalogue.of(name):
+            for step in entry.steps:
+                if entry.step not in other:
+                    outputs = _outputs(chain, probes, {**other, entry.step: step})
+                    yield entry.id, entry.raises, outputs
+            if not other and not entry.steps and entry.raises:
+                yield entry.id, entry.raises, tuple(None for _ in probes)
 
 
 def _outputs(chain: Chain, probes: Sequence[Probe], replaced: Mapping[str, Step]) -> Outputs:

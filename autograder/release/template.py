@@ -1,8 +1,8 @@
 """The folder that a student receives.
 
-Stubs and handouts in it are built, and what the self-check knows of both. The self-check itself,
-the public checks, the README and the project file are written by hand and live in the assignment's
-template folder; a template that is built elsewhere gets copies of them.
+Stubs, handouts and notebooks in it are built, and what the self-check knows of them. The
+self-check itself, the public checks, the README and the project file are written by hand and live
+in the assignment's template folder; a template that is built elsewhere gets copies of them.
 """
 
 import shutil
@@ -14,6 +14,7 @@ from autograder.release import stubs
 from autograder.release.course import course_json
 from autograder.release.handouts import with_rubric
 from autograder.release.mistakes import mistakes_json
+from autograder.release.notebooks import NOTEBOOKS, plain_notebook, sources
 
 HANDOUTS = "handouts"
 WORKFLOWS = ".github"  # the only hidden folder that is handed out
@@ -28,11 +29,15 @@ def template_files(assignment: Assignment) -> dict[str, str]:
         files[f"{package}/{stage.module}.py"] = _stub(assignment, stage)
         files[f"{HANDOUTS}/{stage.handout.name}"] = with_rubric(_read(stage.handout), stage)
     written = {stage.id: files[f"{package}/{stage.module}.py"] for stage in assignment.stages}
+    for stage in assignment.stages:
+        handout = files[f"{HANDOUTS}/{stage.handout.name}"]
+        name = f"{NOTEBOOKS}/{stage.handout.stem}.ipynb"
+        files[name] = plain_notebook(assignment, stage, handout, written[stage.id])
     files[f"{SELFCHECK}/course.json"] = course_json(assignment, HANDOUTS, written)
     files[f"{SELFCHECK}/mistakes.json"] = mistakes_json(assignment)
     secrets = solution_lines(assignment)
     for path, text in files.items():
-        leaked = stubs.leaks(text, secrets)
+        leaked = stubs.leaks(sources(text) if path.endswith(".ipynb") else text, secrets)
         if leaked:
             raise KitFault(f"{path} would give a solution away: {leaked[0]}")
     return files
@@ -73,7 +78,11 @@ def check_drift(assignment: Assignment, out: Path) -> tuple[str, ...]:
             drift.append(f"{name} is missing")
         elif path.read_bytes() != text.encode():
             drift.append(f"{name} is not what the solutions give")
-    for folder, pattern in ((assignment.solutions.name, "*.py"), (HANDOUTS, "*.md")):
+    for folder, pattern in (
+        (assignment.solutions.name, "*.py"),
+        (HANDOUTS, "*.md"),
+        (NOTEBOOKS, "*.ipynb"),
+    ):
         for path in sorted((out / folder).glob(pattern)):
             name = f"{folder}/{path.name}"
             if name not in files:

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from .course import HERE, Stage
 from .symptoms import symptoms_of
 
-CLOSE = 2e-3  # of the largest number; mistakes lie ten times as far apart
+CLOSE = 3e-4  # of the largest number; mistakes lie ten times as far apart
 
 Told = dict[str, Any]
 
@@ -42,52 +42,50 @@ def known() -> Told:
 
 def find_mistakes(stage: Stage, module: ModuleType, names: Collection[str]) -> Iterator[Told]:
     """The mistake that each of these names shows, as the contents of an event."""
+    right = {name.name for name in stage.names} - set(names)
     for name in stage.names:
         if name.name in names and hasattr(module, name.name):
-            identifier = mistake_in(stage, module, name.name)
+            identifier = mistake_in(stage, module, name.name, right)
             if identifier is not None:
                 entry = known()["mistakes"][stage.id][identifier]
                 yield {"stage": stage.id, "name": name.name, "id": identifier, **entry}
 
 
-def mistake_in(stage: Stage, module: ModuleType, name: str) -> str | None:
-    """The id of the mistake that explains what a name does; None where none is known to."""
+def mistake_in(
+    stage: Stage, module: ModuleType, name: str, right: Collection[str] = ()
+) -> str | None:
+    """The id of the mistake that explains what a name does; None where none is known to.
+
+    `right` are names of the stage whose checks pass. Of mistakes that give the same numbers, one
+    that such a name would show is less likely than one that it could not.
+    """
     table = known()["names"].get(name)
     if table is not None:
-        seen = [call(module, name, probe) for probe in table["probes"]]
-        found = explain(table, seen)
-        if found == "right":
-            found = None
-        if found is not None:
-            return found
+        found = explain(table, [call(module, name, probe) for probe in table["probes"]])
+        unlikely = {each for other in right for each in _shown_by(other)}
+        found.sort(key=lambda identifier: identifier in unlikely)
+        if found and found[0] != "right":
+            return found[0]
     identifiers = known()["mistakes"][stage.id]
     return next((each for each in symptoms_of(module, name) if each in identifiers), None)
 
 
-def explain(table: Told, seen: list[Seen]) -> str | None:
-    """The first entry of a name's table that gives all that was seen."""
-    if all(each.value is None for each in seen):
-        return _explain_raising(table, seen)
+def _shown_by(name: str) -> set[str]:
+    table = known()["names"].get(name, {"entries": ()})
+    return {each for entry in table["entries"] for each in entry["ids"]} - {"right"}
+
+
+def explain(table: Told, seen: list[Seen]) -> list[str]:
+    """The ids of the first entry of a name's table that gives all that was seen."""
     for entry in table["entries"]:
-        raises = entry.get("raises", ())
         if all(
             _same(each.value, sample)
             if each.value is not None
-            else sample is None and any(re.search(pattern, each.exception) for pattern in raises)
+            else sample is None and any(re.search(pat, each.exception) for pat in entry["raises"])
             for each, sample in zip(seen, entry["samples"], strict=True)
         ):
-            return str(entry["id"])
-    return None
-
-
-def _explain_raising(table: Told, seen: list[Seen]) -> str | None:
-    for entry in table["entries"]:
-        if all(sample is None for sample in entry["samples"]) and all(
-            any(re.search(pattern, each.exception) for pattern in entry.get("raises", ()))
-            for each in seen
-        ):
-            return str(entry["id"])
-    return None
+            return [str(identifier) for identifier in entry["ids"]]
+    return []
 
 
 def _same(value: Tensor, sample: Told | None) -> bool:
@@ -136,10 +134,10 @@ def set_weight(module: nn.Module, path: str, weight: Tensor) -> None:
 
     A path ending in `.bias` is a layer's bias. What is not there is left alone.
     """
-    owner_path, _, last = path.rpartition(".")
-    owner = module.get_submodule(owner_path) if owner_path else module
-    target = getattr(owner, last)
+    target: object = module
+    for part in path.split("."):
+        target = getattr(target, part, None)
     if isinstance(target, nn.Linear):
         target.weight.copy_(weight.T)
-    else:
+    elif isinstance(target, Tensor):
         target.copy_(weight)

@@ -48,7 +48,12 @@ def _questions(module: ModuleType, name: str) -> list[tuple[str, Question]]:
     if name == "copy_weights":
         return _of_copying(module)
     if name == "merge_heads":
-        return [("merge-identity-missing", lambda merge: _mixes(merge, module))]
+        return [
+            ("merge-transposed", lambda merge: _does_not_fit(merge, module)),
+            ("merge-identity-missing", lambda merge: _mixes(merge, module)),
+        ]
+    if name in ("attention_weights", "context_vectors"):
+        return [("sizes-hard-coded", _only_six)]
     if name == "gpt2_attention":
         return [("gpt2-sizes", _not_gpt2)]
     if name not in _SIZES:
@@ -57,7 +62,8 @@ def _questions(module: ModuleType, name: str) -> list[tuple[str, Question]]:
     questions: list[tuple[str, Question]] = [
         ("super-init-missing", lambda kind: _raises_before_init(kind, sizes)),
         ("heads-in-list", lambda kind: _has_list_of_heads(kind(**sizes))),
-        ("unregistered-parameters", lambda kind: not [*kind(**sizes).parameters()]),
+        ("one-head-repeated", lambda kind: _repeats_a_head(kind(**sizes))),
+        ("unregistered-parameters", lambda kind: _has_plain_weights(kind(**sizes))),
         ("weights-made-anew", lambda kind: _changes_its_mind(kind(**sizes).eval(), name)),
         ("gradient-cut", lambda kind: _is_cut(kind(**sizes), name)),
     ]
@@ -65,6 +71,7 @@ def _questions(module: ModuleType, name: str) -> list[tuple[str, Question]]:
         questions += [
             ("bias-always", lambda kind: _biases(kind(**sizes)) > 0),
             ("bias-ignored", lambda kind: _biases(kind(**sizes, qkv_bias=True)) == 0),
+            ("bias-ignored", lambda kind: _is_cut(kind(**sizes, qkv_bias=True), name)),
         ]
     if "dropout" in sizes and name != "MultiHeadAttentionWrapper":
         dropping = sizes | {"dropout": 0.5}
@@ -116,6 +123,17 @@ def _is_cut(module: nn.Module, name: str) -> bool:
     return any(each.grad is None for each in module.parameters())
 
 
+def _repeats_a_head(module: nn.Module) -> bool:
+    heads = [*getattr(module, "heads", ())]
+    return len({id(head) for head in heads}) < len(heads)
+
+
+def _has_plain_weights(module: nn.Module) -> bool:
+    weights = [getattr(module, role, None) for role in ("W_query", "W_key", "W_value")]
+    plain = [isinstance(each, Tensor) and not isinstance(each, nn.Parameter) for each in weights]
+    return any(plain) or not [*module.parameters()]
+
+
 def _biases(module: nn.Module) -> int:
     return sum("W_" in path and path.endswith("bias") for path, _ in module.named_parameters())
 
@@ -151,6 +169,27 @@ def _of_copying(module: ModuleType) -> list[tuple[str, Question]]:
         ("copy-not-transposed", lambda copy: all(agreeing(copy, turned=False))),
         ("copy-incomplete", incomplete),
     ]
+
+
+def _only_six(attend: Callable[[Tensor], Tensor]) -> bool:
+    """It works for the example's six tokens of three numbers, and for no other."""
+    attend(torch.ones(6, 3))
+    try:
+        return len(attend(torch.ones(4, 5))) != 4
+    except Exception:
+        return True
+
+
+def _does_not_fit(merge: Callable[[nn.Module], object], module: ModuleType) -> bool:
+    wrapper = module.MultiHeadAttentionWrapper(**_SIZES["MultiHeadAttentionWrapper"])
+    try:
+        merged: Any = merge(wrapper)
+    except RuntimeError as raised:
+        return "size" in str(raised) or "shape" in str(raised)
+    return any(
+        tuple(getattr(merged, role).weight.shape) != (6, 5)
+        for role in ("W_query", "W_key", "W_value")
+    )
 
 
 def _mixes(merge: Callable[[nn.Module], Any], module: ModuleType) -> bool:
