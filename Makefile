@@ -10,7 +10,8 @@ READY := $(VENV)/.ready
 TORCH_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade test lint format release calibrate seccomp doctor attacks soak bench clean
+.PHONY: help setup grade practice test lint format release figures calibrate seccomp doctor attacks \
+	soak bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +35,11 @@ endif
 grade: $(READY)  ## grade the example class into results/
 	$(BIN)/autograder grade examples/submissions --out results
 
+# For those who learn by themselves and have the whole repository. Work that is there stays.
+practice: $(READY)  ## a template of your own in practice/, graded by the hidden checks
+	@test -e practice || $(BIN)/autograder release template --out practice >/dev/null
+	$(BIN)/autograder check practice --show
+
 test: lint  ## lint, types and all tests
 	$(BIN)/python -m pytest
 
@@ -48,6 +54,9 @@ format: $(READY)  ## bring the code into the common format
 
 release: $(READY)  ## build the student template from the solutions
 	$(BIN)/autograder release template
+
+figures: $(READY)  ## draw the handouts' figures
+	$(BIN)/autograder release figures
 
 calibrate: $(READY)  ## prove that solutions, stubs, checks and misconceptions agree
 	$(BIN)/autograder calibrate

@@ -5,6 +5,7 @@ self-check itself, the public checks, the README and the project file are writte
 in the assignment's template folder; a template that is built elsewhere gets copies of them.
 """
 
+import re
 import shutil
 from pathlib import Path
 
@@ -12,12 +13,14 @@ from autograder.assignment import Assignment, Stage
 from autograder.errors import KitFault, WrongUse
 from autograder.release import stubs
 from autograder.release.course import course_json
+from autograder.release.figures import figure_files
 from autograder.release.handouts import with_rubric
 from autograder.release.mistakes import mistakes_json
 from autograder.release.notebooks import NOTEBOOKS, plain_notebook, sources
 
 HANDOUTS = "handouts"
 WORKFLOWS = ".github"  # the only hidden folder that is handed out
+FIGURES = "figures"
 SELFCHECK = "selfcheck"
 
 
@@ -29,6 +32,7 @@ def template_files(assignment: Assignment) -> dict[str, str]:
         files[f"{package}/{stage.module}.py"] = _stub(assignment, stage)
         files[f"{HANDOUTS}/{stage.handout.name}"] = with_rubric(_read(stage.handout), stage)
     written = {stage.id: files[f"{package}/{stage.module}.py"] for stage in assignment.stages}
+    files |= {f"{HANDOUTS}/{name}": text for name, text in figures_shown(assignment).items()}
     for stage in assignment.stages:
         handout = files[f"{HANDOUTS}/{stage.handout.name}"]
         name = f"{NOTEBOOKS}/{stage.handout.stem}.ipynb"
@@ -55,6 +59,7 @@ def build_template(assignment: Assignment, out: Path) -> tuple[Path, ...]:
     if out.resolve() == assignment.template:
         for stage in assignment.stages:
             _write(stage.handout, files[f"{HANDOUTS}/{stage.handout.name}"])
+        build_figures(assignment)
     elif assignment.template is not None:
         built = {*files}
         for path in sorted(assignment.template.rglob("*")):
@@ -66,6 +71,26 @@ def build_template(assignment: Assignment, out: Path) -> tuple[Path, ...]:
     for name, text in files.items():
         _write(out / name, text)
     return tuple(out / name for name in files)
+
+
+def build_figures(assignment: Assignment) -> tuple[Path, ...]:
+    """Draw the figures that the handouts show, beside the handouts' originals."""
+    figures = figures_shown(assignment)
+    for name, text in figures.items():
+        _write(assignment.folder / name, text)
+    return tuple(assignment.folder / name for name in figures)
+
+
+def figures_shown(assignment: Assignment) -> dict[str, str]:
+    """The figures that the handouts show: path beside the handouts to text."""
+    drawn = figure_files()
+    shown: dict[str, str] = {}
+    for stage in assignment.stages:
+        for name in re.findall(rf"\]\({FIGURES}/([^)]+)\)", _read(stage.handout)):
+            if name not in drawn:
+                raise WrongUse(f"{stage.handout.name} shows {FIGURES}/{name}, which nobody draws")
+            shown[f"{FIGURES}/{name}"] = drawn[name]
+    return shown
 
 
 def check_drift(assignment: Assignment, out: Path) -> tuple[str, ...]:
@@ -81,6 +106,7 @@ def check_drift(assignment: Assignment, out: Path) -> tuple[str, ...]:
     for folder, pattern in (
         (assignment.solutions.name, "*.py"),
         (HANDOUTS, "*.md"),
+        (f"{HANDOUTS}/{FIGURES}", "*.svg"),
         (NOTEBOOKS, "*.ipynb"),
     ):
         for path in sorted((out / folder).glob(pattern)):
