@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
+from types import ModuleType, TracebackType
 
 import pytest
 
@@ -191,8 +191,10 @@ def judged(raised: BaseException | None, stage: Stage, name: str) -> tuple[Statu
         if missing == name:
             return "todo", f"`{missing}` is not written yet", ""
         return "waits", f"`{name}` needs `{missing}`, which is not written yet", ""
-    if isinstance(raised, AttributeError) and isinstance(raised.obj, type(sys)):
-        return "failed", _absent(str(raised.name), stage), ""
+    if isinstance(raised, AttributeError) and isinstance(raised.obj, ModuleType):
+        for other in course().stages:
+            if raised.obj.__name__ == f"{course().package}.{other.module}":
+                return "failed", _absent(str(raised.name), other), ""
     if isinstance(raised, pytest.fail.Exception):
         return "failed", str(raised.msg), ""
     place, line = place_of(raised.__traceback__)

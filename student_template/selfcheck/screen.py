@@ -47,8 +47,14 @@ class Screen:
         self.plain = not (console.encoding or "").lower().startswith("utf")
 
     def show(self, *parts: RenderableType) -> None:
-        """Print, a part below the other."""
-        self.console.print(Group(*parts))
+        """Print, a part below the other; in a pipe without spaces at the ends of lines."""
+        if self.console.is_terminal:
+            self.console.print(Group(*parts))
+            return
+        with self.console.capture() as captured:
+            self.console.print(Group(*parts))
+        lines = captured.get().splitlines()
+        self.console.file.write("".join(f"{line.rstrip()}\n" for line in lines))
 
     def mark(self, state: State) -> Text:
         """The mark of a state."""

@@ -47,7 +47,7 @@ def submit() -> Submission:
         places = [file for file in candidates if name in found[file].written]
         if places:
             written[name] = places[0]
-        elif any(name in each.stubs for each in found.values()):
+        elif any(name in found[file].stubs for file in candidates if file.suffix == ".py"):
             stubs.append((stage, name))
         else:
             missing.append((stage, name))

@@ -6,7 +6,7 @@ is made. A question that raises has no answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -106,8 +106,15 @@ def _raises_before_init(kind: Callable[..., object], sizes: dict[str, Any]) -> b
 
 
 def _has_list_of_heads(module: nn.Module) -> bool:
-    heads = getattr(module, "heads", None)
-    return isinstance(heads, list | tuple) and any(isinstance(each, nn.Module) for each in heads)
+    return _has_list_of([getattr(module, "heads", None)])
+
+
+def _has_list_of(values: Iterable[object]) -> bool:
+    """Whether modules stand in a plain list, where PyTorch does not look for them."""
+    return any(
+        isinstance(value, list | tuple) and any(isinstance(each, nn.Module) for each in value)
+        for value in values
+    )
 
 
 @torch.no_grad()
@@ -131,7 +138,7 @@ def _repeats_a_head(module: nn.Module) -> bool:
 def _has_plain_weights(module: nn.Module) -> bool:
     weights = [getattr(module, role, None) for role in ("W_query", "W_key", "W_value")]
     plain = [isinstance(each, Tensor) and not isinstance(each, nn.Parameter) for each in weights]
-    return any(plain) or not [*module.parameters()]
+    return any(plain) or not [*module.parameters()] or _has_list_of(vars(module).values())
 
 
 def _biases(module: nn.Module) -> int:

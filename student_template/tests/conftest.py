@@ -60,6 +60,18 @@ def agree() -> Callable[..., None]:
     return compare
 
 
+@pytest.fixture
+def holds() -> Callable[..., None]:
+    """A function that fails unless something holds, and says what was expected and found."""
+
+    def require(condition: bool, what: str, expected: object, found: object, look: str) -> None:
+        if not condition:
+            where = f"\n  where to look: handouts/{look}"
+            pytest.fail(f"{what}\n  expected {expected}\n  found    {found}{where}", False)
+
+    return require
+
+
 def _shown(row: torch.Tensor) -> str:
     return str([round(x, 4) if isinstance(x, float) else x for x in row.tolist()])
 

@@ -20,10 +20,12 @@ def parameters_of(module):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_v1_has_its_parameters(name):
+def test_v1_has_its_parameters(name, holds):
     found = parameters_of(trainable.SelfAttention_v1(3, 2))
-    assert name in found, f"no parameter {name}, found {list(found)}: {HANDOUT}#parameters"
-    assert tuple(found[name].shape) == (3, 2), f"{name} is not (d_in, d_out)"
+    look = f"{HANDOUT}#parameters"
+    holds(name in found, "the parameters of SelfAttention_v1(3, 2)", name, list(found), look)
+    shape = tuple(found[name].shape)
+    holds(shape == (3, 2), f"the shape of {name}, (d_in, d_out)", (3, 2), shape, look)
 
 
 def test_v1_gives_the_numbers_of_the_worked_example(inputs, agree):
@@ -49,17 +51,21 @@ def test_v1_takes_the_mean_of_the_values_where_all_scores_are_equal(inputs, agre
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_v2_has_its_layers(name):
+def test_v2_has_its_layers(name, holds):
     found = dict(trainable.SelfAttention_v2(3, 2).named_children())
-    assert name in found, f"no layer {name}, found {list(found)}: {HANDOUT}#parameters"
-    assert isinstance(found[name], nn.Linear), f"{name} is no nn.Linear"
+    look = f"{HANDOUT}#parameters"
+    holds(name in found, "the layers of SelfAttention_v2(3, 2)", name, list(found), look)
+    kind = type(found[name]).__name__
+    holds(isinstance(found[name], nn.Linear), f"the kind of {name}", "Linear", kind, look)
 
 
 @pytest.mark.parametrize("qkv_bias", [False, True])
-def test_v2_has_a_bias_exactly_where_it_is_asked_for(qkv_bias):
+def test_v2_has_a_bias_exactly_where_it_is_asked_for(qkv_bias, holds):
     found = parameters_of(trainable.SelfAttention_v2(3, 2, qkv_bias=qkv_bias))
-    expected = 6 if qkv_bias else 3
-    assert len(found) == expected, f"qkv_bias={qkv_bias} gives the parameters {list(found)}"
+    expected = "three weights and three biases" if qkv_bias else "three weights"
+    what = f"the parameters with qkv_bias={qkv_bias}"
+    right = len(found) == (6 if qkv_bias else 3)
+    holds(right, what, expected, list(found), f"{HANDOUT}#parameters")
 
 
 def test_v2_gives_the_numbers_of_the_worked_example(inputs, agree):
@@ -88,22 +94,26 @@ def test_scores_are_divided_by_the_root_of_the_key_size(name, agree):
 
 
 @pytest.mark.parametrize("name", ["SelfAttention_v1", "SelfAttention_v2"])
-def test_every_weight_can_be_trained(name, inputs):
+def test_every_weight_can_be_trained(name, inputs, holds):
     torch.manual_seed(1)
     attention = getattr(trainable, name)(3, 2)
     attention(inputs)[:, 0].sum().backward()
     for path, parameter in attention.named_parameters():
-        assert parameter.grad is not None, f"no gradient for {path}: {HANDOUT}#parameters"
+        found = "none" if parameter.grad is None else "one"
+        what = f"the gradient of {path} after backward"
+        holds(found == "one", what, "one", found, f"{HANDOUT}#parameters")
 
 
 @pytest.mark.parametrize("name", ["SelfAttention_v1", "SelfAttention_v2"])
 @pytest.mark.parametrize("num_tokens", [1, 5])
-def test_other_sizes_work(name, num_tokens):
-    found = getattr(trainable, name)(4, 7)(torch.ones(num_tokens, 4))
-    assert found.shape == (num_tokens, 7)
+def test_other_sizes_work(name, num_tokens, holds):
+    found = tuple(getattr(trainable, name)(4, 7)(torch.ones(num_tokens, 4)).shape)
+    what = f"the shape that {name}(4, 7) gives for {num_tokens} tokens"
+    look = f"{HANDOUT}#shapes-and-sizes"
+    holds(found == (num_tokens, 7), what, (num_tokens, 7), found, look)
 
 
-def test_copy_weights_makes_both_classes_agree(inputs, agree):
+def test_copy_weights_makes_both_classes_agree(inputs, agree, holds):
     torch.manual_seed(2)
     source = trainable.SelfAttention_v2(3, 2)
     target = trainable.SelfAttention_v1(3, 2)
@@ -112,4 +122,5 @@ def test_copy_weights_makes_both_classes_agree(inputs, agree):
     look = f"{HANDOUT}#copying-weights"
     agree(target(inputs), expected, "the target after copying", look)
     agree(source(inputs), expected, "the source after copying", look)
-    assert set(NAMES) <= set(parameters_of(target)), "the target lost a parameter"
+    left = list(parameters_of(target))
+    holds(set(NAMES) <= set(left), "the target's parameters after copying", NAMES, left, look)

@@ -16,7 +16,7 @@ def weights_are(name, agree, scores, expected):
     agree(getattr(causal, name)(scores), expected, name, f"{HANDOUT}#masking")
 
 
-def test_causal_mask_is_true_above_the_diagonal(agree):
+def test_causal_mask_is_true_above_the_diagonal(agree, holds):
     found = causal.causal_mask(4)
     expected = [
         [False, True, True, True],
@@ -24,8 +24,9 @@ def test_causal_mask_is_true_above_the_diagonal(agree):
         [False, False, False, True],
         [False, False, False, False],
     ]
-    assert found.dtype == torch.bool, f"a mask of type {found.dtype}, torch.bool was expected"
-    agree(found, expected, "causal_mask(4)", f"{HANDOUT}#masking")
+    kind, look = found.dtype, f"{HANDOUT}#masking"
+    holds(kind == torch.bool, "the type of causal_mask(4)", torch.bool, kind, look)
+    agree(found, expected, "causal_mask(4)", look)
 
 
 def test_causal_mask_of_a_single_token(agree):
@@ -84,25 +85,31 @@ def test_the_sequences_of_a_batch_know_nothing_of_each_other(batch, agree):
 
 
 @pytest.mark.parametrize("num_tokens", [1, 4, 6])
-def test_shorter_sequences_work(batch, num_tokens):
+def test_shorter_sequences_work(batch, num_tokens, holds):
     attention = causal.CausalAttention(3, 2, context_length=6, dropout=0.0)
-    assert attention(batch[:, :num_tokens]).shape == (2, num_tokens, 2)
+    found = tuple(attention(batch[:, :num_tokens]).shape)
+    what = f"the shape for two sequences of {num_tokens} tokens, context_length 6"
+    expected = (2, num_tokens, 2)
+    holds(found == expected, what, expected, found, f"{HANDOUT}#shapes-and-sizes")
 
 
-def test_dropout_acts_in_training_and_not_in_evaluation(batch):
+def test_dropout_acts_in_training_and_not_in_evaluation(batch, holds):
     torch.manual_seed(5)
     attention = causal.CausalAttention(3, 2, context_length=6, dropout=0.5)
     look = f"{HANDOUT}#dropout"
-    attention.train()
-    assert not torch.equal(attention(batch), attention(batch)), f"nothing is dropped: {look}"
-    attention.eval()
-    assert torch.equal(attention(batch), attention(batch)), f"dropout in evaluation: {look}"
+    for mode, expected in (("training", "different"), ("evaluation", "the same")):
+        attention.train(mode == "training")
+        equal = torch.equal(attention(batch), attention(batch))
+        found = "the same" if equal else "different"
+        holds(found == expected, f"two outputs in {mode}, dropout 0.5", expected, found, look)
 
 
 @pytest.mark.parametrize("qkv_bias", [False, True])
-def test_only_the_three_layers_are_trained(qkv_bias):
+def test_only_the_three_layers_are_trained(qkv_bias, holds):
     attention = causal.CausalAttention(3, 2, 6, 0.0, qkv_bias=qkv_bias)
     kinds = ["weight", "bias"] if qkv_bias else ["weight"]
     expected = {f"W_{role}.{kind}" for role in ("query", "key", "value") for kind in kinds}
     found = {path for path, _ in attention.named_parameters()}
-    assert found == expected, f"see {HANDOUT}#parameters-and-buffers"
+    what = f"the parameters with qkv_bias={qkv_bias}"
+    look = f"{HANDOUT}#parameters-and-buffers"
+    holds(found == expected, what, sorted(expected), sorted(found), look)

@@ -13,10 +13,14 @@ from attention import causal, multi_head
 HANDOUT = "4_multi_head.md"
 
 
-def test_the_wrapper_holds_its_heads_in_a_module_list():
+def test_the_wrapper_holds_its_heads_in_a_module_list(holds):
     wrapper = multi_head.MultiHeadAttentionWrapper(3, 2, 6, 0.0, num_heads=2)
-    assert isinstance(wrapper.heads, nn.ModuleList), f"see {HANDOUT}#parameters-and-buffers"
-    assert [type(head) for head in wrapper.heads] == [causal.CausalAttention] * 2
+    kind = type(wrapper.heads).__name__
+    look = f"{HANDOUT}#parameters-and-buffers"
+    holds(isinstance(wrapper.heads, nn.ModuleList), "the kind of heads", "ModuleList", kind, look)
+    found = [type(head).__name__ for head in wrapper.heads]
+    right = [type(head) for head in wrapper.heads] == [causal.CausalAttention] * 2
+    holds(right, "what is in heads", ["CausalAttention"] * 2, found, look)
 
 
 def test_the_wrapper_gives_the_numbers_of_the_worked_example(inputs, agree):
@@ -44,14 +48,15 @@ def test_two_heads_of_one_column_give_two_columns(inputs, agree):
     agree(found[[0, -1]], expected, what, f"{HANDOUT}#stacking-heads")
 
 
-def test_each_head_of_the_wrapper_fills_its_own_columns(batch, agree):
+def test_each_head_of_the_wrapper_fills_its_own_columns(batch, agree, holds):
     wrapper = multi_head.MultiHeadAttentionWrapper(3, 2, 6, 0.0, num_heads=3).eval()
     found = wrapper(batch)
-    assert found.shape == (2, 6, 6), f"see {HANDOUT}#stacking-heads"
+    shape, look = tuple(found.shape), f"{HANDOUT}#stacking-heads"
+    holds(shape == (2, 6, 6), "the shape with three heads of two columns", (2, 6, 6), shape, look)
     for number, head in enumerate(wrapper.heads):
         columns = found[..., 2 * number : 2 * number + 2]
         what = f"the columns of head {number + 1}"
-        agree(columns, head(batch).detach(), what, f"{HANDOUT}#stacking-heads")
+        agree(columns, head(batch).detach(), what, look)
 
 
 def test_multi_head_attention_gives_the_numbers_of_the_worked_example(inputs, agree):
@@ -70,12 +75,13 @@ def test_multi_head_attention_gives_the_numbers_of_the_worked_example(inputs, ag
     agree(found, [expected, expected], what, f"{HANDOUT}#output-projection")
 
 
-def test_multi_head_attention_has_its_layers():
+def test_multi_head_attention_has_its_layers(holds):
     attention = multi_head.MultiHeadAttention(7, 6, 11, 0.0, num_heads=3)
     found = {path: tuple(weight.shape) for path, weight in attention.named_parameters()}
     expected = {f"W_{role}.weight": (6, 7) for role in ("query", "key", "value")}
     expected |= {"out_proj.weight": (6, 6), "out_proj.bias": (6,)}
-    assert found == expected, f"see {HANDOUT}#parameters-and-buffers"
+    look = f"{HANDOUT}#parameters-and-buffers"
+    holds(found == expected, "parameters of MultiHeadAttention(7, 6, ...)", expected, found, look)
 
 
 def test_a_later_token_cannot_change_an_earlier_output(batch, agree):
@@ -89,42 +95,52 @@ def test_a_later_token_cannot_change_an_earlier_output(batch, agree):
 
 @pytest.mark.parametrize("num_heads", [1, 2, 3, 6])
 @pytest.mark.parametrize("num_tokens", [1, 5])
-def test_other_sizes_work(batch, num_heads, num_tokens):
+def test_other_sizes_work(batch, num_heads, num_tokens, holds):
     attention = multi_head.MultiHeadAttention(3, 6, 11, 0.0, num_heads=num_heads)
-    assert attention(batch[:, :num_tokens]).shape == (2, num_tokens, 6)
+    found, expected = tuple(attention(batch[:, :num_tokens]).shape), (2, num_tokens, 6)
+    what = f"the shape for {num_heads} heads and {num_tokens} tokens"
+    holds(found == expected, what, expected, found, f"{HANDOUT}#shapes-and-sizes")
 
 
-def test_heads_that_cannot_share_the_output_evenly_are_refused():
-    with pytest.raises((ValueError, AssertionError)):
+def test_heads_that_cannot_share_the_output_evenly_are_refused(holds):
+    try:
         multi_head.MultiHeadAttention(3, 5, 6, 0.0, num_heads=2)
+    except (ValueError, AssertionError):
+        return
+    what = "two heads for d_out = 5, at MultiHeadAttention's construction"
+    holds(False, what, "ValueError", "no error", f"{HANDOUT}#splitting")
 
 
-def test_dropout_acts_in_training_and_not_in_evaluation(batch):
+def test_dropout_acts_in_training_and_not_in_evaluation(batch, holds):
     torch.manual_seed(5)
     attention = multi_head.MultiHeadAttention(3, 4, 6, 0.5, num_heads=2)
     look = f"{HANDOUT}#attention-inside-each-head"
-    attention.train()
-    assert not torch.equal(attention(batch), attention(batch)), f"nothing is dropped: {look}"
-    attention.eval()
-    assert torch.equal(attention(batch), attention(batch)), f"dropout in evaluation: {look}"
+    for mode, expected in (("training", "different"), ("evaluation", "the same")):
+        attention.train(mode == "training")
+        equal = torch.equal(attention(batch), attention(batch))
+        found = "the same" if equal else "different"
+        holds(found == expected, f"two outputs in {mode}, dropout 0.5", expected, found, look)
 
 
 @pytest.mark.parametrize("qkv_bias", [False, True])
-def test_merge_heads_computes_what_the_wrapper_computes(batch, agree, qkv_bias):
+def test_merge_heads_computes_what_the_wrapper_computes(batch, agree, holds, qkv_bias):
     torch.manual_seed(6)
     wrapper = multi_head.MultiHeadAttentionWrapper(3, 2, 6, 0.0, 3, qkv_bias=qkv_bias).eval()
     expected = wrapper(batch).detach()
     merged = multi_head.merge_heads(wrapper).eval()
     look = f"{HANDOUT}#two-ways-to-write-one-thing"
-    assert isinstance(merged, multi_head.MultiHeadAttention), f"see {look}"
+    right, kind = isinstance(merged, multi_head.MultiHeadAttention), type(merged).__name__
+    holds(right, "what merge_heads returns", "MultiHeadAttention", kind, look)
     agree(merged(batch), expected, "the merged heads", look)
     agree(wrapper(batch), expected, "the wrapper after merging", look)
 
 
-def test_gpt2_attention_has_the_sizes_of_the_smallest_gpt2():
+def test_gpt2_attention_has_the_sizes_of_the_smallest_gpt2(holds):
     attention = multi_head.gpt2_attention()
     weights = sum(each.numel() for each in attention.parameters())
     bias = sum(each.numel() for path, each in attention.named_parameters() if "W_" in path)
     bias -= 3 * 768 * 768
-    assert weights - bias == 2_360_064, f"see {HANDOUT}#gpt-2"
-    assert attention(torch.zeros(1, 2, 768)).shape == (1, 2, 768)
+    found, look = weights - bias, f"{HANDOUT}#gpt-2"
+    holds(found == 2_360_064, "parameters but for biases of q, k, v", 2_360_064, found, look)
+    shape = tuple(attention(torch.zeros(1, 2, 768)).shape)
+    holds(shape == (1, 2, 768), "the shape for two tokens", (1, 2, 768), shape, look)
