@@ -8,7 +8,15 @@ import io
 import sys
 
 # Imported in the order in which `--help` lists them.
-from autograder.commands import check, export, grade, history, release, upkeep  # noqa: F401
+from autograder.commands import (  # noqa: F401
+    calibrate,
+    check,
+    export,
+    grade,
+    history,
+    release,
+    upkeep,
+)
 from autograder.commands.command import app
 
 

@@ -206,11 +206,12 @@ def _charge_unpaid(
             )
         for mistake in witness.standing.mistakes:
             paid = any(
-                verdict.status != "passed" and place[0] == mistake.criterion
+                place[0] == mistake.criterion and mistake in verdict.mistakes
                 for place, verdict in verdicts.items()
             )
             if not paid:
-                verdicts[mine[-1]] = Verdict("failed", last.outcomes, mistakes=(mistake,))
+                told = (*verdicts[mine[-1]].mistakes, mistake)
+                verdicts[mine[-1]] = Verdict("failed", last.outcomes, mistakes=told)
 
 
 def _criterion(

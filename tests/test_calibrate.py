@@ -1,147 +1,29 @@
-"""The proof that solutions, stubs, checks, variants and misconceptions agree."""
+"""The variants of the proof: files, their manifest, and the short form of the whole proof."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
 
 from autograder.assignment import load_assignment
-from autograder.calibrate import (
-    Case,
-    Group,
+from autograder.calibration.proof import PARTS, Plan, compare_survivors, graded
+from autograder.calibration.table import shortfalls
+from autograder.calibration.variants import (
     Variant,
-    everything,
-    lost,
-    nothing,
-    null_cases,
-    one_mistake,
     overlaid,
-    own_cases,
-    prove,
-    report,
-    right_cases,
     variants_folder,
     wrong_cases,
     wrong_variants,
 )
 from autograder.catalogue import load_catalogue
-from autograder.errors import KitFault, WrongUse
-from autograder.exchange import Graded
+from autograder.errors import SurroundingsLack, WrongUse
 from autograder.executor import LocalExecutor, cores
-from autograder.result import (
-    SCHEMA,
-    CriterionResult,
-    Result,
-    ShareResult,
-    StageResult,
-    Status,
-)
 from autograder.submission import SourceFile, Submission
 from autograder.worker import Worker
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSIGNMENT = load_assignment(ROOT)
 FOLDER = variants_folder(ASSIGNMENT)
-
-
-# Results by hand ----------------------------------------------------------------------------
-
-
-def criterion(identifier: str, score: float, *named: str) -> CriterionResult:
-    status: Status = "passed" if score == 4.0 else "failed"
-    share = ShareResult("CausalAttention", score, 4.0, status, ())
-    return CriterionResult(identifier, "A title", score, 4.0, status, "", named, (share,))
-
-
-def result(**stages: Sequence[CriterionResult]) -> Result:
-    found = tuple(
-        StageResult(name, "A title", sum(each.score for each in held), 4.0 * len(held), tuple(held))
-        for name, held in stages.items()
-    )
-    score = sum(stage.score for stage in found)
-    return Result(
-        SCHEMA, "ada", "d1", "attention", score, sum(each.max_score for each in found), found, ()
-    )
-
-
-RIGHT = result(
-    trainable=[criterion("scaling", 4.0)],
-    causal=[criterion("masking", 4.0), criterion("softmax", 4.0)],
-)
-VARIANT = Variant(
-    file="causal/no-mask.py",
-    stage="causal",
-    id="no-mask",
-    names=("CausalAttention",),
-    criterion="masking",
-    what="no mask",
-    also=("mask-forgotten",),
-)
-
-
-class TestWhatEachKindMustComeTo:
-    """The judges of the cases."""
-
-    def test_a_right_program_must_have_every_point(self) -> None:
-        assert everything(RIGHT) is None
-        short = result(causal=[criterion("masking", 3.0), criterion("softmax", 4.0)])
-        assert everything(short) == "causal.masking failed"
-
-    def test_a_null_program_must_have_none(self) -> None:
-        assert nothing(result(causal=[criterion("masking", 0.0)])) is None
-        kept = nothing(result(causal=[criterion("masking", 1.0), criterion("softmax", 0.0)]))
-        assert kept == "1.0 points: causal.masking (CausalAttention) 1"
-
-    def test_a_program_that_the_kit_could_not_score_is_neither(self) -> None:
-        unscored = Result(SCHEMA, "ada", "d1", "attention", None, 100.0, (), ())
-        assert everything(unscored) is not None
-        assert nothing(unscored) is not None
-
-    def test_what_was_lost_is_listed_with_its_stage(self) -> None:
-        short = result(
-            trainable=[criterion("scaling", 1.0)],
-            causal=[criterion("masking", 4.0), criterion("softmax", 0.0)],
-        )
-        assert [(stage, each.id) for stage, each in lost(short)] == [
-            ("trainable", "scaling"),
-            ("causal", "softmax"),
-        ]
-
-
-class TestOneMistake:
-    """Its own criterion lost, its name told first, nothing else lost."""
-
-    judge: Callable[[Result], str | None] = staticmethod(one_mistake(VARIANT))
-
-    @pytest.mark.parametrize("named", ["no-mask", "mask-forgotten"])
-    def test_the_mistake_or_one_that_no_test_can_tell_from_it_will_do(self, named: str) -> None:
-        found = result(causal=[criterion("masking", 0.0, named), criterion("softmax", 4.0)])
-        assert self.judge(found) is None
-
-    def test_further_names_after_it_do_no_harm(self) -> None:
-        found = result(causal=[criterion("masking", 0.0, "no-mask", "mask-added")])
-        assert self.judge(found) is None
-
-    def test_a_mistake_that_costs_nothing_was_not_caught(self) -> None:
-        assert self.judge(RIGHT) == "not caught"
-
-    def test_a_mistake_that_costs_a_second_criterion_falls_short(self) -> None:
-        found = result(causal=[criterion("masking", 0.0, "no-mask"), criterion("softmax", 3.0)])
-        assert self.judge(found) == "costs softmax as well (named: no-mask)"
-
-    def test_a_mistake_that_costs_another_stage_falls_short(self) -> None:
-        found = result(
-            trainable=[criterion("scaling", 0.0)], causal=[criterion("masking", 0.0, "no-mask")]
-        )
-        assert self.judge(found) == "costs points in another stage: trainable.scaling"
-
-    def test_a_mistake_under_another_name_falls_short(self) -> None:
-        other = result(causal=[criterion("masking", 0.0, "mask-added", "no-mask")])
-        assert self.judge(other) == "named mask-added, no-mask"
-        unnamed = result(causal=[criterion("masking", 0.0)])
-        assert self.judge(unnamed) == "named nothing"
 
 
 class TestOverlay:
@@ -230,87 +112,38 @@ def test_a_manifest_that_cannot_be_read_is_wrong_use(tmp_path: Path) -> None:
         wrong_variants(tmp_path)
 
 
-# The proof and its report -------------------------------------------------------------------
+# The short form of the whole proof -----------------------------------------------------------
 
 
-class Marked:
-    """An executor whose results are known beforehand; a submission called `broken` fails it."""
-
-    isolation = "process"
-
-    def __init__(self, scores: dict[str, Result]) -> None:
-        self.scores = scores
-
-    def submit(self, submission: Submission, stages: tuple[str, ...] | None) -> Future[Graded]:
-        future: Future[Graded] = Future()
-        if submission.name == "broken":
-            future.set_exception(KitFault("the worker died"))
-        else:
-            future.set_result(Graded(self.scores[submission.name], 0.1, 0.1, self.isolation))
-        return future
-
-    def close(self) -> None:
-        """Nothing is held."""
-
-
-def case(name: str, judge: Callable[[Result], str | None]) -> Case:
-    return Case(name, Submission(name, (), "d1"), judge)
-
-
-def test_every_case_is_judged_and_what_falls_short_is_kept() -> None:
-    done: list[None] = []
-    wrong = result(causal=[criterion("masking", 0.0), criterion("softmax", 4.0)])
-    groups = prove(
-        Marked({"good": RIGHT, "bad": wrong}),
-        [
-            ("right", [case("good", everything), case("bad", everything)]),
-            ("wrong", [case("bad", one_mistake(VARIANT)), case("broken", everything)]),
-        ],
-        lambda: done.append(None),
+def test_an_assignment_without_a_checkout_says_what_it_lacks_and_what_it_can_prove(
+    tmp_path: Path,
+) -> None:
+    alone = ASSIGNMENT.__class__(
+        **{name: getattr(ASSIGNMENT, name) for name in ASSIGNMENT.__struct_fields__}
+        | {"folder": tmp_path / "assignments" / "attention"}
     )
-    assert [(group.title, group.good, group.count) for group in groups] == [
-        ("right", 1, 2),
-        ("wrong", 0, 2),
-    ]
-    assert groups[0].short == [("bad", "causal.masking failed")]
-    assert groups[1].short == [
-        ("bad", "named nothing"),
-        ("broken", "the kit failed: the worker died"),
-    ]
-    assert len(done) == 4
+    with pytest.raises(SurroundingsLack, match="--only solutions") as raised:
+        Plan(alone).part("right")
+    assert raised.value.exit_code == 3
+    assert Plan(alone).part("mutants").cases
 
 
-def test_the_report_tells_what_falls_short_then_a_line_a_kind_then_the_sum() -> None:
-    groups = [Group("right variants", 3), Group("wrong variants", 2, [("causal/a", "not caught")])]
-    assert list(report(groups)) == [
-        "short  wrong variants: causal/a: not caught",
-        "right variants            3 of 3",
-        "wrong variants            1 of 2",
-        "calibrated: 4 of 5",
-    ]
+def test_a_part_that_is_not_there_is_wrong_use_and_the_others_are_named() -> None:
+    with pytest.raises(WrongUse, match="'rigth'.*right, misconceptions"):
+        Plan(ASSIGNMENT).part("rigth")
 
 
-def one_coding_each() -> Iterator[Case]:
-    """Of every mistake of every stage the first variant that makes it."""
-    firsts: dict[tuple[str, str], str] = {}
-    for variant in VARIANTS:
-        firsts.setdefault((variant.stage, variant.id), variant.file.removesuffix(".py"))
-    chosen = set(firsts.values())
-    return (each for each in wrong_cases(ASSIGNMENT, FOLDER) if each.label in chosen)
-
-
-def test_solutions_stubs_variants_and_misconceptions_agree() -> None:
-    """The short proof: `autograder calibrate` proves the same for every coding of a mistake."""
-    groups = [
-        ("solutions and stubs", list(own_cases(ASSIGNMENT))),
-        ("right variants", list(right_cases(ASSIGNMENT, FOLDER))),
-        ("null programs", list(null_cases(ASSIGNMENT, FOLDER))),
-        ("wrong variants", list(one_coding_each())),
-    ]
-    assert all(cases for _, cases in groups)
-    executor = LocalExecutor(lambda: Worker(ASSIGNMENT.folder, "process"), cores())
-    try:
-        found = prove(executor, groups, lambda: None)
-    finally:
-        executor.close()
-    assert [line for line in report(found) if line.startswith("short")] == []
+@pytest.mark.parametrize("title", [title for title in PARTS if title != "codings"])
+def test_solutions_stubs_variants_pairs_mutants_and_misconceptions_agree(title: str) -> None:
+    """`autograder calibrate --sample`; without `--sample` the command proves it for every case."""
+    part = Plan(ASSIGNMENT, sample=True).part(title)
+    if part.cases:
+        width = min(cores(), len(part.cases))
+        executor = LocalExecutor(lambda: Worker(ASSIGNMENT.folder, "process"), width)
+        try:
+            graded(executor, [part], lambda _: None)
+        finally:
+            executor.close()
+    compare_survivors(ASSIGNMENT, part, cores(), lambda: None)
+    assert part.count >= part.extent
+    assert part.sound, "\n".join(shortfalls([part]))

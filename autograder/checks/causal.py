@@ -61,20 +61,22 @@ def test_mask_is_true_exactly_above_the_diagonal(
     count: int, student: Student, observe: Observer
 ) -> None:
     """True where a token must not look: at every later token, not at itself."""
-    mask = observe(Given(count=count), lambda: student.causal_mask.ask(count))
+    observe(Given(count=count), lambda: student.causal_mask.ask(count))
+
+
+@own("masking", of="causal_mask")
+def test_mask_is_of_type_bool_and_hides_nothing_from_one_token(student: Student) -> None:
+    """A mask says yes or no; a single token may see itself."""
+    mask = student.causal_mask(1)
+    seen = a_tensor(mask, 1, 1)
+    kind = mask.dtype if isinstance(mask, Tensor) else None
     require(
-        mask.dtype == torch.bool,
-        f"a mask of type {str(mask.dtype).removeprefix('torch.')}",
+        kind == torch.bool,
+        f"a mask of type {str(kind).removeprefix('torch.')}",
         "a mask of type bool",
         misconception="mask-not-bool",
     )
-
-
-@criterion("masking", of="causal_mask")
-def test_mask_of_one_token_hides_nothing(student: Student) -> None:
-    """A single token may see itself."""
-    mask = a_tensor(student.causal_mask(1), 1, 1)
-    require(not bool(mask.any()), "a hidden token", "nothing hidden")
+    require(not bool(seen.any()), "a hidden token", "nothing hidden")
 
 
 # renormalized_weights, masked_weights -------------------------------------------------------

@@ -159,6 +159,11 @@ def _named(seen: Seen, dropped: Tensor, telling: Tensor, unpaired: bool) -> Chec
         return _wrong("rows that sum to 1 again after dropping", "dropout-renormalised")
     if not bool(rows.any()) or bool((~sound).any()):
         return _wrong("weights changed in training, but none dropped", "dropout-on-scores")
+    left = telling & ~dropped & torch.isfinite(trained)
+    if bool(left.any()):
+        factor = (trained[left] / kept[left]).median()
+        if bool((factor > 1) & _near(trained[left], kept[left] * factor).all()):
+            return _wrong("weights enlarged for another rate than asked for", "dropout-wrong-rate")
     return _wrong("other numbers in training than dropped and enlarged weights", None)
 
 

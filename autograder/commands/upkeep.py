@@ -1,17 +1,6 @@
-"""`autograder calibrate` and `autograder doctor`: is the kit sound, and is this machine."""
+"""`autograder doctor`: is this machine fit for the kit."""
 
 from autograder.commands.command import AssignmentOption, command
-from autograder.errors import KitFault
-
-
-@command
-def calibrate(assignment: AssignmentOption = None) -> None:
-    """Prove that solutions, stubs, checks, variants and misconceptions agree."""
-    from autograder.assignment import load_assignment
-    from autograder.calibrate import calibrate as prove
-
-    if not prove(load_assignment(assignment)):
-        raise KitFault("calibration falls short; the table says where")
 
 
 @command
