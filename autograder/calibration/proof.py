@@ -183,7 +183,7 @@ def compare_survivors(
     with pool:
         asked = {
             each.label: pool.submit(
-                first_difference, solution, mutants.changed_sources(assignment, each)
+                first_difference, solution, mutants.changed_sources(assignment, each), each.name
             )
             for each in chosen
         }

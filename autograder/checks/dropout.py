@@ -31,6 +31,8 @@ BATCH = 48
 #: Weights smaller than this share of the largest say nothing: dropped or kept looks alike.
 FAINT = 1e-3
 
+NOTHING_DROPPED = "dropout-missing"
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -99,19 +101,28 @@ def judged(seen: Seen, *judgements: Judgement) -> None:
         try:
             judgement(seen)
         except CheckFailed as failed:
-            failed.excuse = partial(_fails_anyhow, seen, judgement)
+            failed.excuse = partial(_fails_anyhow, seen, judgement, failed.misconception)
             raise
 
 
-def _fails_anyhow(seen: Seen, judgement: Judgement, chain: Chain, explanation: Explanation) -> bool:
-    """Whether a module with the known mistakes and right dropout would fail the judgement."""
+def _fails_anyhow(
+    seen: Seen,
+    judgement: Judgement,
+    misconception: str | None,
+    chain: Chain,
+    explanation: Explanation,
+) -> bool:
+    """Whether a module with the known mistakes and right dropout would fail the judgement.
+
+    Where nothing was dropped and dropping would have shown, another failure is no excuse.
+    """
     imagined = seen.imagined(chain, explanation)
     if imagined is None:
         return True
     try:
         judgement(imagined)
-    except CheckFailed:
-        return True
+    except CheckFailed as failed:
+        return misconception != NOTHING_DROPPED or failed.misconception == NOTHING_DROPPED
     return False
 
 
@@ -121,7 +132,7 @@ def weights_are_dropped(seen: Seen) -> None:
     if not bool(telling.any()):
         raise _wrong("no weights to be seen", None)
     if same(trained, kept):
-        raise _wrong("nothing dropped in training mode", "dropout-missing")
+        raise _wrong("nothing dropped in training mode", NOTHING_DROPPED)
     dropped = trained.abs() <= 1e-6
     enlarged = _near(trained, kept / (1 - seen.rate))
     fits = (dropped | enlarged)[telling]

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from autograder import chain
 from autograder.chain import Given, Step, StepRaises, Values
+from autograder.compare import same
 
 Hidden = Callable[[int], Tensor]
 
@@ -77,9 +78,9 @@ def before_scaling(change: Callable[[Tensor, Tensor], Tensor]) -> Step:
     def step(values: Values) -> Values:
         if not values.query.numel() or values.weights.numel():
             raise StepRaises
-        root = math.sqrt(values.query.shape[-1])
+        factor = scaled_by(values)
         positions = chain.future(values.scores.shape[-1])
-        return replace(values, scores=change(values.scores * root, positions) / root)
+        return replace(values, scores=change(values.scores / factor, positions) * factor)
 
     return step
 
@@ -87,6 +88,17 @@ def before_scaling(change: Callable[[Tensor, Tensor], Tensor]) -> Step:
 def zeroed(weights: Tensor) -> Tensor:
     """Weights zeroed above the diagonal and left as they are."""
     return weights.masked_fill(chain.future(weights.shape[-1]), 0.0)
+
+
+def scaled_by(values: Values) -> float:
+    """What the scores were multiplied by, right or not; the right factor where they tell none."""
+    right = 1 / math.sqrt(values.query.shape[-1])
+    bare = chain.scores(values).scores
+    size = float((bare * bare).sum())
+    if bare.shape != values.scores.shape or not size:
+        return right
+    factor = float((values.scores * bare).sum()) / size
+    return factor if factor and same(factor * bare, values.scores) else right
 
 
 def mask_after_softmax(values: Values) -> Values:
