@@ -55,7 +55,7 @@ def score(
         score=round(sum(stage.score for stage in results), 4),
         max_score=float(sum(stage.points for stage in chosen)),
         stages=results,
-        notes=(*submission.notes, *trial.report.notes),
+        notes=(*submission.notes, *trial.report.notes, *trial.session.matched),
     )
     standings = {
         name: witness.standing for group in witnesses.values() for name, witness in group.items()

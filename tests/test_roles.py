@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from autograder.checks.roles import CONTRACT, RolesUnknown, roles_of
+from autograder.checks.roles import CONTRACT, RolesUnknown, layouts_of, roles_of
 
 Shapes = dict[str, tuple[int, ...]]
 ROLES = ("query", "key", "value")
@@ -252,3 +252,51 @@ def test_what_cannot_be_read_is_left_out() -> None:
     shapes: Shapes = {f"W_{role}": (D_IN, D_OUT) for role in ROLES}
     roles = roles_of(shapes, D_IN, D_OUT, output=False)
     assert roles.read({"W_key": numbers(D_IN, D_OUT)}).keys() == {"key"}
+
+
+class TestLayouts:
+    """Where names leave open how roles lie."""
+
+    def test_names_that_say_everything_leave_one_way(self) -> None:
+        shapes = {"W_query.weight": (6, 4), "W_key.weight": (6, 4), "W_value.weight": (6, 4)}
+        (only,) = layouts_of(shapes, 4, 6, output=False, heads=3)
+        assert only == roles_of(shapes, 4, 6, output=False)
+
+    def test_a_fused_weight_may_have_its_runs_head_by_head(self) -> None:
+        usual, by_head = layouts_of({"qkv.weight": (18, 4)}, 4, 6, output=False, heads=3)
+        assert {place.heads for place in usual.places.values()} == {1}
+        assert {place.heads for place in by_head.places.values()} == {3}
+        weights = {
+            role: torch.full((4, 6), float(number))
+            for number, role in enumerate(("query", "key", "value"))
+        }
+        held = by_head.settings(weights)["qkv.weight"]
+        assert held[:, 0].tolist() == [0.0, 0.0, 1.0, 1.0, 2.0, 2.0] * 3
+        read = by_head.read({"qkv.weight": held})
+        assert all(torch.equal(read[role], weights[role]) for role in weights)
+
+    def test_a_fused_parameter_may_lie_the_other_way(self) -> None:
+        roles = roles_of({"W_qkv": (4, 18)}, 4, 6, output=False)
+        weights = {role: torch.randn(4, 6) for role in ("query", "key", "value")}
+        held = roles.settings(weights)["W_qkv"]
+        assert held.shape == (4, 18)
+        assert torch.equal(held[:, 6:12], weights["key"])
+        assert torch.equal(roles.read({"W_qkv": held})["value"], weights["value"])
+
+    def test_where_names_say_nothing_any_weight_may_play_any_role(self) -> None:
+        shapes = {"a.weight": (6, 4), "b.weight": (6, 4), "c.weight": (6, 4), "a.bias": (6,)}
+        ways = layouts_of(shapes, 4, 6, output=False, heads=0)
+        assert len({tuple(way.places[role].path for role in ("query", "key", "value"))
+                    for way in ways}) == 6  # fmt: skip
+        assert not any(way.exact for way in ways)
+
+    def test_an_output_projection_that_is_named_stays_what_it_is(self) -> None:
+        shapes = {"a.weight": (6, 6), "b.weight": (6, 6), "c.weight": (6, 6)}
+        ways = layouts_of({**shapes, "out_proj.weight": (6, 6)}, 6, 6, output=True, heads=2)
+        assert len(ways) == 6
+        assert {way.places["output"].path for way in ways} == {"out_proj.weight"}
+        assert len(layouts_of({**shapes, "d.weight": (6, 6)}, 6, 6, output=True, heads=2)) == 24
+
+    def test_too_few_weights_play_no_roles(self) -> None:
+        with pytest.raises(RolesUnknown):
+            layouts_of({"a.weight": (6, 4), "b.weight": (6, 4)}, 4, 6, output=False, heads=0)

@@ -81,6 +81,15 @@ def run_once(head: ModuleProxy, sizes: Sizes, batch: int, tokens: int) -> Tensor
     return tensor_of(head(given), batch, tokens, sizes.d_out)
 
 
+def takes_bias(student: Student) -> bool:
+    """Whether the student's own head, where it can be built, takes `qkv_bias`."""
+    try:
+        head = make(student, CAUSAL, replace(USUAL, heads=0, bias=True))
+    except (StudentFault, CheckFailed):
+        return True
+    return "qkv_bias" not in head.dropped
+
+
 def weights_by_role(module: ModuleProxy, sizes: Sizes, output: bool = False) -> dict[str, Tensor]:
     """A module's registered weights, `(d_in, d_out)` by role. Raises `RolesUnknown`."""
     shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}

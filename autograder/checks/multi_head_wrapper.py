@@ -25,6 +25,7 @@ from autograder.checks.heads import (
     heads_of,
     real_tensors,
     runs,
+    takes_bias,
 )
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes
@@ -35,6 +36,9 @@ from autograder.sandbox.student import ModuleProxy, Student
 BIASED = replace(USUAL, bias=True)
 
 
+#: Whether a head of the student's own has an argument for a bias.
+TAKES_BIAS = "CausalAttention takes qkv_bias"
+
 Substitute = Callable[[str], Student]
 
 
@@ -43,6 +47,7 @@ def headed(student: Student, substitute: Substitute, findings: dict[str, bool]) 
     """The student, with a stand-in for `CausalAttention` where their own cannot be built or run."""
     if findings.get(CAUSAL) is None:
         findings[CAUSAL] = runs(student)
+        findings[TAKES_BIAS] = findings[CAUSAL] or takes_bias(student)
     return student if findings[CAUSAL] else substitute(STAND_IN)
 
 
@@ -161,9 +166,10 @@ def test_heads_are_a_module_list(headed: Student) -> None:
 
 
 @own("state", of=WRAPPER)
-def test_bias_reaches_the_heads(headed: Student) -> None:
+def test_bias_reaches_the_heads(headed: Student, findings: dict[str, bool]) -> None:
     """With `qkv_bias=True` the heads have biases, where a head of its own has."""
-
+    if not findings[TAKES_BIAS]:
+        return  # what its head has no argument for, a wrapper cannot hand on
     # A head that follows `qkv_bias` stands here: the student's own, or one in its place.
     for sizes, misconception in ((BIASED, "bias-ignored"), (USUAL, "bias-always")):
         heads = heads_of(make(headed, WRAPPER, sizes), sizes.heads)

@@ -9,8 +9,9 @@ the kind of holder does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
 
 import torch
 from torch import Tensor
@@ -41,11 +42,30 @@ class RolesUnknown(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a role's weight lies: whole, or a run of rows of a fused weight."""
+    """Where a role's weight lies: whole, or a run of a fused weight.
+
+    transposed: kept as `(d_out, d_in)`, as a linear layer does. part: which of three runs, query,
+    key and value one after the other; in each of `heads` blocks, where there are several.
+    """
 
     path: str
     transposed: bool
     part: int | None = None
+    heads: int = 1
+
+    def joined(self, runs: Sequence[Tensor]) -> Tensor:
+        """The fused weight or bias from its three runs, as they are kept."""
+        along = 0 if self.transposed or runs[0].dim() == 1 else 1
+        blocks = [run.tensor_split(self.heads, dim=along) for run in runs]
+        return torch.cat([block for head in zip(*blocks, strict=True) for block in head], dim=along)
+
+    def cut(self, fused: Tensor) -> Tensor:
+        """This role's run of the fused weight or bias, as it is kept."""
+        if self.part is None:
+            return fused
+        along = 0 if self.transposed or fused.dim() == 1 else 1
+        blocks = fused.tensor_split(3 * self.heads, dim=along)
+        return torch.cat(blocks[self.part :: 3], dim=along)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +92,9 @@ class Roles:
                 settings[place.path] = weight
             else:
                 parts.setdefault(place.path, {})[place.part] = weight
+        places = {place.path: place for place in self.places.values()}
         for path, runs in parts.items():
-            settings[path] = torch.cat([runs[number] for number in sorted(runs)], dim=0)
+            settings[path] = places[path].joined([runs[number] for number in sorted(runs)])
         return settings
 
     def read(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -83,9 +104,8 @@ class Roles:
             tensor = tensors.get(place.path)
             if tensor is None or tensor.dim() not in (1, 2):
                 continue
-            if place.part is not None:
-                tensor = tensor.tensor_split(3, dim=0)[place.part]
-            weights[role] = tensor.T if place.transposed else tensor
+            tensor = place.cut(tensor)
+            weights[role] = tensor.T if place.transposed and tensor.dim() == 2 else tensor
         return weights
 
 
@@ -95,7 +115,8 @@ def roles_of(shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, outpu
     Raises `RolesUnknown` for a role that no parameter plays.
     """
     wanted = ("query", "key", "value", "output") if output else ("query", "key", "value")
-    sized = {(d_in, d_out), (d_out, d_in), (d_out, d_out), (3 * d_out, d_in), (d_out,)}
+    sized = {(d_in, d_out), (d_out, d_in), (d_out, d_out), (d_out,)}
+    sized |= {(3 * d_out, d_in), (d_in, 3 * d_out)}
     there = tuple(shapes)
     shapes = {path: shape for path, shape in shapes.items() if shape in sized | {(3 * d_out,)}}
     places: dict[str, Place] = {}
@@ -117,6 +138,54 @@ def roles_of(shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, outpu
         if role not in places and role != "output":
             raise RolesUnknown(CONTRACT[role], there)
     return Roles(places, exact)
+
+
+def layouts_of(
+    shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, output: bool, heads: int
+) -> tuple[Roles, ...]:
+    """Every way in which roles may lie where names leave it open, the likeliest first.
+
+    A fused weight may have its runs head by head. Where names say nothing, any of the weights may
+    play any role. Raises `RolesUnknown` where there are not as many weights as roles.
+    """
+    try:
+        usual = roles_of(shapes, d_in, d_out, output)
+    except RolesUnknown:
+        return tuple(_permuted(shapes, d_in, d_out, output))
+    if heads < 2 or all(place.part is None for place in usual.places.values()):
+        return (usual,)
+    by_head = {
+        role: place if place.part is None else replace(place, heads=heads)
+        for role, place in usual.places.items()
+    }
+    return usual, Roles(by_head, usual.exact)
+
+
+def _permuted(
+    shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, output: bool
+) -> Iterator[Roles]:
+    wanted = ["query", "key", "value"]
+    held = [path for path, shape in shapes.items() if shape in {(d_in, d_out), (d_out, d_in)}]
+    last = [path for path, shape in shapes.items() if shape == (d_out, d_out)] if output else []
+    named = next((path for path in last if re.fullmatch(_NEAR["output"], _leaf(path))), None)
+    own = {} if named is None else {"output": named}
+    held = [path for path in held if path != named]
+    if output and named is None:
+        wanted.append("output")
+        held = list(dict.fromkeys([*held, *last]))
+    if len(held) != len(wanted):
+        raise RolesUnknown(CONTRACT["query"], shapes)
+    for order in permutations(held):
+        paths = {**dict(zip(wanted, order, strict=True)), **own}
+        if output and shapes[paths["output"]] != (d_out, d_out):
+            continue
+        places: dict[str, Place] = {}
+        for role, path in paths.items():
+            places[role] = Place(path, _is_transposed(path, shapes[path], d_in, d_out, role))
+            bias = path.removesuffix("weight") + "bias" if path.endswith("weight") else ""
+            if shapes.get(bias) == (d_out,):
+                places[f"{role}_bias"] = Place(bias, transposed=False)
+        yield Roles(places, exact=False)
 
 
 def _exactly(role: str, shapes: Mapping[str, tuple[int, ...]]) -> str | None:
@@ -147,11 +216,12 @@ def _is_transposed(path: str, shape: tuple[int, ...], d_in: int, d_out: int, rol
 
 
 def _fused(shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int) -> dict[str, Place]:
-    """Query, key and value one under the other in one weight of `(3 * d_out, d_in)`."""
+    """Query, key and value in one weight: one under the other, or side by side."""
     for path, shape in shapes.items():
-        if shape == (3 * d_out, d_in) and re.fullmatch(_FUSED, _leaf(path)):
+        fused = shape in ((3 * d_out, d_in), (d_in, 3 * d_out))
+        if fused and re.fullmatch(_FUSED, _leaf(path)):
             places = {
-                role: Place(path, transposed=True, part=number)
+                role: Place(path, transposed=shape == (3 * d_out, d_in), part=number)
                 for number, role in enumerate(("query", "key", "value"))
             }
             bias = path.removesuffix("weight") + "bias"

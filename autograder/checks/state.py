@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -48,7 +49,7 @@ def weights_are_named(module: ModuleProxy, sizes: Sizes, layers: bool, output: b
                     "a registered parameter",
                     misconception="unregistered-parameters",
                 )
-            if role == "output":
+            if role == "output" and not _is_elsewhere(role, shapes, sizes):
                 continue  # its absence shows in the output and is judged there
             found = ", ".join(f"`{place}`" for place in list(shapes)[:8]) or "no parameters"
             raise CheckFailed(found, f"a parameter `{path}`", misconception="names-differ")
@@ -63,6 +64,14 @@ def weights_are_named(module: ModuleProxy, sizes: Sizes, layers: bool, output: b
             "a weight that is trained",
             misconception="gradient-cut",
         )
+
+
+def _is_elsewhere(role: str, shapes: Mapping[str, tuple[int, ...]], sizes: Sizes) -> bool:
+    """Whether a weight plays the role under another name than the contract's."""
+    try:
+        return role in roles_of(shapes, sizes.d_in, sizes.d_out, output=True).places
+    except RolesUnknown:
+        return False
 
 
 def bias_follows(student: Student, name: str, sizes: Sizes) -> None:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from autograder.chain import Given
+from autograder.chain import Given, run
 from autograder.checks.failures import CheckFailed, told_shape
-from autograder.checks.roles import Roles, RolesUnknown, roles_of
+from autograder.checks.roles import Roles, RolesUnknown, layouts_of
 from autograder.checks.sample import Sample, Sizes
-from autograder.sandbox.student import ModuleProxy, Opaque, Parameter, Student
+from autograder.compare import same
+from autograder.misconceptions import causal, multi_head, trainable
+from autograder.sandbox.student import ModuleProxy, Opaque, Parameter, Student, StudentFault
 
 
 @dataclass
@@ -112,6 +114,36 @@ def settle(module: ModuleProxy, roles: Roles, weights: Mapping[str, Tensor]) -> 
     module.set(roles.settings(weights))
 
 
+def settled_roles(module: ModuleProxy, sample: Sample, name: str, sizes: Sizes) -> Roles:
+    """The roles of a module's weights; where names leave several ways, the one that is right.
+
+    Only the unmodified reference decides: a module that is right in no way keeps the usual one,
+    and one whose names say nothing raises `RolesUnknown`.
+    """
+    output = name == "MultiHeadAttention"
+    ways = layouts_of(shapes_of(module), sizes.d_in, sizes.d_out, output, sizes.heads)
+    if len(ways) == 1:
+        return ways[0]
+    weights, tokens = sample.weights("strong", sizes), sample.tokens("strong", sizes)
+    module.eval()
+    for roles in ways:
+        subject = Subject(module, sizes, weights, roles)
+        settle(module, roles, weights)
+        try:
+            seen = subject(tokens)
+        except (StudentFault, CheckFailed):
+            continue
+        if same(seen, run(CHAINS[name], subject.given(tokens))):
+            return roles
+    if any(place.part is not None for place in ways[0].places.values()):
+        return ways[0]
+    raise RolesUnknown("query", shapes_of(module))
+
+
+#: The chains of every class with weights.
+CHAINS = {**trainable.CHAINS, **causal.CHAINS, **multi_head.CHAINS}
+
+
 def build(
     student: Student,
     sample: Sample,
@@ -124,9 +156,8 @@ def build(
 ) -> Subject:
     """Build `name`, give it weights by role, and put it in eval mode."""
     module = make(student, name, sizes, dropout)
-    output = name == "MultiHeadAttention"
     try:
-        roles = roles_of(shapes_of(module), sizes.d_in, sizes.d_out, output)
+        roles = settled_roles(module, sample, name, sizes)
     except RolesUnknown as unknown:
         found = ", ".join(unknown.found[:8]) or "no parameters at all"
         raise CheckFailed(found, f"weights called {unknown.role}") from unknown

@@ -53,10 +53,17 @@ class Trial:
         """The outcome of a check whose name is not there, or only as a stub."""
         found = self.report.found.get(check.name)
         if found is None and check.name in self.report.missing:
-            return Outcome("", check, "missing", text=f"`{check.name}` was not found")
+            return Outcome("", check, "missing", text=self._looked_for(check.name))
         if found is not None and found.stub:
             return Outcome("", check, "missing", text=f"`{check.name}` is not written yet")
         return None
+
+    def _looked_for(self, name: str) -> str:
+        """Which name is missing, where it belongs, and what there is that may be meant."""
+        module = self.assignment.stage_of(name).module
+        near = self.report.missing.get(name)
+        meant = f" (did you mean it by `{near}`?)" if near else ""
+        return f"`{name}` was not found, neither in {module}.py nor elsewhere{meant}"
 
     def enter(self, stage: Stage) -> None:
         """Begin a stage; where functions of earlier stages are wrong, put equivalents in place."""

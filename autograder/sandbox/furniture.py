@@ -30,6 +30,7 @@ INSIDE = (
     "inner.py",
     "kernel.py",
     "landlock.py",
+    "leaning.py",
     "messages.py",
     "modules.py",
     "orders.py",

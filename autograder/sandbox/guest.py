@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 import torch
 
-from . import calls, clean, loading, messages, modules, probe, wire
+from . import calls, clean, leaning, loading, messages, modules, probe, wire
 from .describe import Describer, SourceLines, is_a, label, raised, words
 from .frames import Channel, Ended
 from .loading import arguments as signatures
@@ -152,7 +152,8 @@ class Guest:
         clean.drop_modes()
         self._handles[make.handle] = made
         value = modules.module_value(make.handle, made)
-        said = tuple(words(note) for note in match.notes[: wire.MAX_ITEMS])
+        notes = (*match.notes, *leaning.notes_on(type(made)))
+        said = tuple(words(note) for note in notes[: wire.MAX_ITEMS])
         lost = tuple(label(name) for name in match.dropped[: wire.MAX_ITEMS])
         return messages.Answer(value, printed=words(self._output.take()), notes=said, dropped=lost)
 
@@ -227,7 +228,12 @@ class Guest:
         return messages.Done()
 
     def _on_mode(self, mode: messages.Mode) -> messages.Outcome:
-        self._handles[mode.handle].train(mode.training)
+        module = self._handles[mode.handle]
+        module.train(mode.training)
+        # A layer outside knows nothing of modes, so that nothing could be compared; that it lies
+        # outside is told, and shows where it does not follow what the module is built with.
+        for layer in leaning.layers_of(module):
+            layer.train(mode.training)
         return messages.Done()
 
     def _on_convert(self, convert: messages.Convert) -> messages.Outcome:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Found", "LoadReport", "Session", "seed_of"]
 
 _Outcome = TypeVar("_Outcome")
+_MOST_MATCHED = 40  # notes on arguments; a class may have another constructor at every call
 
 
 class Session:
@@ -36,6 +37,7 @@ class Session:
         self._line = Line(sandbox, files)
         self._check_number = 0
         self._last_handle = 0
+        self._matched: dict[str, None] = {}
 
     @property
     def report(self) -> LoadReport:
@@ -56,6 +58,11 @@ class Session:
     def guest_number(self) -> int:
         """Which guest it is in: counts those that are gone."""
         return self._line.number
+
+    @property
+    def matched(self) -> tuple[str, ...]:
+        """How arguments found their places where names were not the contract's, each once."""
+        return tuple(self._matched)
 
     # --- checks -------------------------------------------------------------------------------
 
@@ -279,7 +286,11 @@ class Session:
         value = answer.value
         if not isinstance(value, wire.ModuleValue) or value.handle != handle:
             raise self._line.broken(Broken("another module came back"))
-        return ModuleProxy(self, self._check_number, name, value, answer.notes, answer.dropped)
+        made = ModuleProxy(self, self._check_number, name, value, answer.notes, answer.dropped)
+        for note in made.notes:
+            if len(self._matched) < _MOST_MATCHED:
+                self._matched[f"{name}: {note}"] = None
+        return made
 
     # --- values -------------------------------------------------------------------------------
 

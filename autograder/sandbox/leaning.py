@@ -1,0 +1,61 @@
+"""What a class leans on that lies outside of it: layers, tensors and sizes that are globals.
+
+Work written in a notebook often does, unnoticed: the cell above has made a mask or a dropout layer
+of the right size. Read from code objects; nothing of the student's is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+
+import torch
+
+from .describe import is_a
+from .modules import walk
+
+_Tensor, _Module = torch.Tensor, torch.nn.Module
+_members = type.__dict__["__dict__"].__get__
+_ancestors = type.__dict__["__mro__"].__get__
+_MOST = 16
+
+
+def globals_of(kind: type) -> dict[str, object]:
+    """The layers, tensors and whole numbers above 1 that the methods of a class find outside."""
+    found: dict[str, object] = {}
+    for ancestor in _ancestors(kind):
+        if str(_members(ancestor).get("__module__", "")).startswith("torch."):
+            break
+        for function in list(_members(ancestor).values()):
+            if type(function) is FunctionType:
+                _look(function, found)
+    return found
+
+
+def _look(function: FunctionType, found: dict[str, object]) -> None:
+    around: Any = function.__globals__
+    for name in function.__code__.co_names:
+        if len(found) >= _MOST or type(around) is not dict:
+            return
+        value = around.get(name)
+        size = type(value) is int and value > 1
+        if size or is_a(value, _Tensor) or is_a(value, _Module):
+            found[name] = value
+
+
+def notes_on(kind: type) -> tuple[str, ...]:
+    """A line for each of them."""
+    notes = []
+    for name, value in globals_of(kind).items():
+        what = "number" if type(value) is int else "tensor" if is_a(value, _Tensor) else "layer"
+        notes.append(f"leans on {name}, a {what} outside of the class, whatever it is built with")
+    return tuple(notes)
+
+
+def layers_of(module: object) -> Iterator[Any]:
+    """The layers outside that a module or anything registered in it leans on."""
+    for _, part in walk(module):
+        for value in globals_of(type(part)).values():
+            if is_a(value, _Module):
+                yield value
