@@ -4,7 +4,6 @@ A mistake that came out within a few tolerances of the reference, or of another 
 seen on one machine and not on the next. What is the same by nature is listed here, by hand.
 """
 
-import math
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import combinations
@@ -12,21 +11,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
 
 from autograder.assignment import load_assignment
+from autograder.calibration import margins
+from autograder.calibration.margins import ROOM, Inputs, Margin, Outputs, tolerances
 from autograder.catalogue import Catalogue, load_catalogue
-from autograder.chain import Chain, Given, Step, StepRaises, run
-from autograder.checks import causal, multi_head, multi_head_wrapper, simplified, trainable
-from autograder.checks.failures import told_shape
-from autograder.checks.sample import Sample, Sizes
-from autograder.compare import difference, tolerance
+from autograder.checks.sample import Sample
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SECRETS = (b"practice", b"a course that takes its exam seriously", b"one more term's secret")
-
-#: How many tolerances a mistake must be away from everything that it is not.
-ROOM = 10
 
 #: Name and mistake: the inputs on which it is no mistake, and why.
 RIGHT_ON = {
@@ -59,9 +52,6 @@ NOTHING_DONE = {
     ("causal_mask", "zeros", "no-mask"),
 }
 
-Inputs = Mapping[str, Given]
-Outputs = Mapping[str, Tensor | None]  # by input; None: code written so raises
-
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread() -> Iterator[None]:
@@ -72,100 +62,25 @@ def _one_thread() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
-def drawn(sample: Sample, sizes: Mapping[str, Sizes]) -> Inputs:
-    """What a values check of a module calls it with."""
-    return {
-        label: Given(
-            tokens=sample.tokens("strong", each),
-            weights=sample.weights("strong", each),
-            heads=max(each.heads, 1),
-            context_length=each.context_length,
-        )
-        for label, each in sizes.items()
-    }
-
-
-def stacked(sample: Sample, sizes: Sizes) -> Given:
-    """What the values check of the wrapper compares with: heads that are right."""
-    tokens = sample.tokens("strong", sizes)
-    head = load_catalogue("autograder.misconceptions.causal").chains["CausalAttention"]
-    held = (multi_head_wrapper.head_weights(sample, sizes, place) for place in range(sizes.heads))
-    return Given(
-        tokens=tokens, parts=tuple(run(head, Given(tokens=tokens, weights=each)) for each in held)
-    )
-
-
 @cache
 def inputs_of(name: str, secret: bytes) -> Inputs:
     """The inputs of a name's values checks, as the hidden checks make them."""
-    sample = Sample(secret)
-    tokens = {each.label: each.drawn(sample) for each in simplified.STRONG}
-    if name in ("attention_scores", "context_vector"):
-        return {label: simplified.score_question(each, row=1) for label, each in tokens.items()}
-    if name in ("attention_weights", "context_vectors"):
-        return {label: Given(tokens=each) for label, each in tokens.items()}
-    if name == "softmax":
-        return {
-            told_shape(shape): Given(scores=sample.numbers("scores", *shape, reach=4.0))
-            for shape in simplified.SHAPES
-        }
-    if name in trainable.BOTH:
-        sizes = {"usual": trainable.USUAL, "other": trainable.OTHER, "square": trainable.SQUARE}
-        return drawn(sample, sizes)
-    if name == "causal_mask":
-        return {str(count): Given(count=count) for count in (5, 8)}
-    if name in causal.BY_WEIGHTS:
-        return {str(count): Given(scores=causal.scores_of(sample, count)) for count in (5, 8)}
-    if name == "CausalAttention":
-        return drawn(sample, dict(zip(causal.STRONG_IDS, causal.STRONG, strict=True)))
-    if name == "MultiHeadAttention":
-        return drawn(sample, dict(zip(multi_head.STRONG_IDS, multi_head.STRONG, strict=True)))
-    assert name == "MultiHeadAttentionWrapper"
-    return {
-        "usual": stacked(sample, multi_head_wrapper.USUAL),
-        "other": stacked(sample, multi_head_wrapper.OTHER),
-    }
-
-
-def output(chain: Chain, given: Given, replaced: Mapping[str, Step] | None = None) -> Tensor | None:
-    try:
-        with torch.no_grad():
-            found = run(chain, given, replaced)
-    except (StepRaises, RuntimeError, IndexError):
-        return None
-    return found.float() if found.dtype == torch.bool else found  # as it is observed
+    return margins.inputs_of(name, Sample(secret))
 
 
 @cache
 def right(name: str, secret: bytes) -> Outputs:
-    chain = catalogue_of(name).chains[name]
-    return {label: output(chain, given) for label, given in inputs_of(name, secret).items()}
+    return margins.reference(catalogue_of(name), name, inputs_of(name, secret))
 
 
 @cache
 def wrong(name: str, secret: bytes) -> Mapping[tuple[str, int], Outputs]:
     """What each mistake gives, by id and number of its coding."""
-    catalogue = catalogue_of(name)
-    chain = catalogue.chains[name]
-    return {
-        (entry.id, coding): {
-            label: output(chain, given, {entry.step: step})
-            for label, given in inputs_of(name, secret).items()
-        }
-        for entry in catalogue.of(name)
-        for coding, step in enumerate(entry.steps)
-    }
+    return margins.mistaken(catalogue_of(name), name, inputs_of(name, secret))
 
 
 def catalogue_of(name: str) -> Catalogue:
     return load_catalogue(ASSIGNMENT.stage_of(name).misconceptions)
-
-
-def tolerances(found: Tensor | None, other: Tensor | None) -> float:
-    """How many tolerances two outputs are apart; raising is a thing of its own."""
-    if found is None or other is None:
-        return 0.0 if found is other else math.inf
-    return difference(found, other) / tolerance(found)
 
 
 def close_pairs(name: str, secret: bytes) -> Iterator[frozenset[str]]:
@@ -281,3 +196,22 @@ def test_no_mistake_is_taken_for_a_null_program(name: str, secret: bytes) -> Non
             if max(apart) < ROOM and (name, null.id, identifier) not in NOTHING_DONE:
                 taken.add((null.id, identifier))
     assert taken == set()
+
+
+@for_every_secret
+def test_nothing_lies_between_the_same_and_ten_tolerances(secret: bytes) -> None:
+    """What `autograder calibrate` says of margins, which needs no list."""
+    part = margins.margins_part(ASSIGNMENT, secret)
+    assert part.count > 200
+    assert part.short == {}
+    assert part.sound
+    (told,) = part.remarks
+    assert told.startswith("smallest margin: ")
+
+
+def test_a_margin_tells_where_a_mistake_shows_and_by_how_much() -> None:
+    margin = Margin("causal", "masked_weights", "no-mask", 0, {"5": 40.0, "8": 12.0, "1": 0.001})
+    assert margin.shown == {"5": 40.0, "8": 12.0}
+    assert margin.smallest == 12.0
+    assert margin.label == "causal: no-mask in masked_weights"
+    assert Margin("causal", "masked_weights", "no-mask", 0, {"1": 0.0}).smallest == float("inf")
