@@ -70,7 +70,8 @@ def summary(parts: Sequence[Part]) -> str:
     faulty = [f"{part.title} ({_reason(part)})" for part in parts if not part.sound]
     if faulty:
         return f"calibration falls short: {', '.join(faulty)}"
-    return f"calibrated: {count} cases in {len(parts)} parts, and all that must hold holds"
+    of = "1 part" if len(parts) == 1 else f"{len(parts)} parts"
+    return f"calibrated: {count} cases in {of}, and all that must hold holds"
 
 
 def print_proof(console: Console, parts: Sequence[Part]) -> None:
