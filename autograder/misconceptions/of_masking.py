@@ -93,12 +93,12 @@ def zeroed(weights: Tensor) -> Tensor:
 def scaled_by(values: Values) -> float:
     """What the scores were multiplied by, right or not; the right factor where they tell none."""
     right = 1 / math.sqrt(values.query.shape[-1])
-    bare = chain.scores(values).scores
+    bare, scores = chain.scores(values).scores.detach(), values.scores.detach()
     size = float((bare * bare).sum())
-    if bare.shape != values.scores.shape or not size:
+    if bare.shape != scores.shape or not size:
         return right
-    factor = float((values.scores * bare).sum()) / size
-    return factor if factor and same(factor * bare, values.scores) else right
+    factor = float((scores * bare).sum()) / size
+    return factor if factor and same(factor * bare, scores) else right
 
 
 def mask_after_softmax(values: Values) -> Values:
