@@ -147,7 +147,7 @@ class Seen:
     def told(
         self, stages: Iterable[str] | None = None, assignment: Assignment = ASSIGNMENT
     ) -> tuple[Result, dict[str, Any]]:
-        session: Any = SimpleNamespace(report=LoadReport(notes=("cell 7 raised",)))
+        session: Any = SimpleNamespace(report=LoadReport(notes=("cell 7 raised",)), matched=())
         trial = Trial(assignment, session, {})
         chosen = None if stages is None else frozenset(stages)
         return score(assignment, SUBMISSION, trial, self.evidence, chosen)
