@@ -56,7 +56,7 @@ LEFT, STOLEN = "left-by-attack", "STOLEN"
 #: Codes that a terminal or a reader obeys.
 CODES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 #: Where anybody could leave something.
-OPEN_TO_ALL = ("/tmp", "/dev/shm", "/var/tmp", "/run", "/")
+OPEN_TO_ALL = ("/tmp", "/dev/shm", "/dev/mqueue", "/var/tmp", "/run", "/")
 
 _SMALL = {
     "load_seconds": "1.5",
@@ -208,6 +208,7 @@ class Arena:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)  # strays come to us
         self._children = children()
         self._mounts = mounts()
+        self._segments = segments()
         self._left = left_behind()
         self._whole = made.fingerprint()
         self.assignment = load_assignment(made.assignment)
@@ -316,12 +317,17 @@ class Arena:
             self._left |= new
         if mounts() != self._mounts:
             found.breaches.append("a mount is left")
+        found.breaches += sorted(segments() - self._segments)
 
     def close(self) -> list[str]:
         """End the worker; what of it is still there."""
         self.worker.close()
         left = [f"process {pid}" for pid in sorted(children() - self._children)]
         left += [f"temporary file {path}" for path in sorted(self.course.scratch.iterdir())]
+        left += [f"file {path}" for path in sorted(left_behind() - self._left)]
+        left += sorted(segments() - self._segments)
+        if mounts() != self._mounts:
+            left.append("a mount")
         return left
 
 
@@ -411,6 +417,18 @@ def _parents() -> dict[int, int]:
 def mounts() -> str:
     """What is mounted where."""
     return Path("/proc/self/mountinfo").read_text("utf-8", "replace")
+
+
+def segments() -> set[str]:
+    """Shared memory, message queues and semaphores by key; those by name are files."""
+    found: set[str] = set()
+    for kind in ("shm", "msg", "sem"):
+        try:
+            lines = Path(f"/proc/sysvipc/{kind}").read_text("ascii").splitlines()[1:]
+        except OSError:
+            continue
+        found |= {f"{kind} {' '.join(line.split()[:2])} is left" for line in lines}
+    return found
 
 
 def left_behind() -> set[str]:

@@ -1,5 +1,9 @@
 """Try every attack at both upper levels, as root and as an ordinary user; print what each got.
 
+At the level `process` those are tried that it promises to stop: lies to the checks, hostile
+frames and texts, containers. It stops no others, so that each of them would really be done to the
+machine that tries it: read, written, filled up, signalled. They are told, not tried.
+
 `python tests/attacks/table.py [--level LEVEL]... [--user USER]... [NAME]...`
 
 Each level and user has a process of its own. For the level `landlock` a container is simulated:
@@ -23,10 +27,23 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from arena import ROOT, Arena, Attack, Found, course, manifest
 
-LEVELS = ("bubblewrap", "landlock")
+UPPER, WEAK = ("bubblewrap", "landlock"), "process"
+LEVELS = (*UPPER, WEAK)
+PROMISED = ("lying", "forging", "container")  # at the level process
+# Of these kinds, what writes where it can.
+NOT_PROMISED = ("writes-results", "changes-files", "writes-to-descriptors")
 NOBODY = 65534
 CLONE_NEWUSER = 0x10000000
 GAINED, BY_WORD = "GAINED", "by its own word"
+
+
+def at_level(attacks: Sequence[Attack], level: str) -> list[Attack]:
+    """Those that are tried at a level."""
+    if level != WEAK:
+        return list(attacks)
+    return [
+        attack for attack in attacks if attack.kind in PROMISED and attack.name not in NOT_PROMISED
+    ]
 
 
 def tried(attacks: Sequence[Attack], level: str | None) -> Iterator[tuple[Found, float]]:
@@ -74,7 +91,7 @@ def block_name_spaces() -> bool:
 def run_here(attacks: Sequence[Attack], level: str, user: str) -> None:
     """Print the rows of one level."""
     simulated = level == "landlock" and block_name_spaces()
-    for found, seconds in tried(attacks, None if simulated else level):
+    for found, seconds in tried(at_level(attacks, level), None if simulated else level):
         if found.level != level:
             found.breaches.append(f"at the level {found.level}, not {level}")
         print(line(found, user, seconds), flush=True)
@@ -131,20 +148,30 @@ def main() -> int:
     if chosen.here:
         run_here(attacks, levels[0], users[0])
         return 0
-    count = gains = by_word = untried = 0
+    count = gains = weak = by_word = untried = 0
     for user in users:
         for level in levels:
             for row in rows(level, user, chosen.names):
                 print(row, flush=True)
                 untried += row.startswith("not tried")
-                count += not row.startswith("not tried")
-                gains += f"  {GAINED} " in row
+                count += not row.startswith("not tried") and level != WEAK
+                gained = f"  {GAINED} " in row
+                gains += gained and level != WEAK
+                weak += gained and level == WEAK
                 by_word += BY_WORD in row
+    if WEAK in levels:
+        promised = at_level(attacks, WEAK)
+        print(
+            f"at {WEAK}, which has no wall: {len(promised)} attacks tried, {weak} gains; the other "
+            f"{len(attacks) - len(promised)} are not tried there, since nothing would stop them"
+        )
+    upper = [level for level in levels if level != WEAK]
     print(
-        f"{len(attacks)} attacks at {' and '.join(levels)} as {' and '.join(users)}: "
+        f"{len(attacks)} attacks at {' and '.join(upper) or 'no upper level'} as "
+        f"{' and '.join(users)}: "
         f"{count} tries, {gains} gains, {by_word} by the guest's own word, {untried} not ended"
     )
-    return 1 if gains or untried else 0
+    return 1 if gains or weak or untried else 0
 
 
 if __name__ == "__main__":

@@ -69,10 +69,15 @@ def unsound_fault(fault: StudentFault) -> str | None:
     return unsound(fault.message)
 
 
+def _most_memory() -> int:
+    """Kilobytes that this process had at most so far."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
 def soak(seed: int, first: int, count: int, tell: Tell) -> int:
     """So many frames; the number of failures."""
     everything = tuple(scenes())
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    grown = 0
     outcomes: Counter[str] = Counter()
     failures = 0
     with PuppetSandbox() as sandbox:
@@ -82,6 +87,7 @@ def soak(seed: int, first: int, count: int, tell: Tell) -> int:
             right = reply(len(scene.before) + 1, scene.outcome, scene.tensors)
             frame = maker.frame(*right)
             wrong: str | None
+            before = _most_memory()  # whatever it takes to make such frames is not the judge's
             try:
                 value: Any = play(sandbox, scene, frame)
             except StudentFault as fault:
@@ -92,6 +98,7 @@ def soak(seed: int, first: int, count: int, tell: Tell) -> int:
                 outcome, wrong = "failed", f"{type(error).__name__}: {error}"
             else:
                 outcome, wrong = "were read", unsound(value)
+            grown += _most_memory() - before
             outcomes[outcome] += 1
             if wrong is not None:
                 failures += 1
@@ -102,7 +109,6 @@ def soak(seed: int, first: int, count: int, tell: Tell) -> int:
             if done % max(1, count // _PARTS) == 0 or done == count:
                 told = ", ".join(f"{many} {what}" for what, many in outcomes.most_common())
                 tell(f"frames: {done} of {count}; {told}; {failures} failures")
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
     if grown > _MOST_GROWTH:
         failures += 1
         tell(f"FAILED: the judge grew by {grown >> 10} MB")

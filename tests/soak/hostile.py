@@ -145,7 +145,8 @@ class Maker:
             elif way < 0.2 and isinstance(holder, list):
                 holder.insert(key, self._odd())
             elif way < 0.3 and isinstance(holder, list):
-                holder.extend([below] * self.random.choice((1, 3, 4097)))
+                small = not isinstance(below, list | dict | str | bytes) or len(below) < 20
+                holder.extend([below] * self.random.choice((1, 3, 4097 if small else 5)))
             else:
                 holder[key] = self._odd()
             return
