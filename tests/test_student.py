@@ -231,6 +231,25 @@ class TestCalls:
         counts = session.student("check").softmax.ask(torch.ones(1, 3, 4), operators=True).operators
         assert counts["function._native_multi_head_attention"] == 1
 
+    @pytest.mark.parametrize(
+        "layer",
+        [
+            "torch.nn.TransformerEncoderLayer(4, 2, batch_first=True).eval()",
+            "torch.nn.TransformerEncoderLayer(4, 2)",
+            "torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(4, 2), 1).eval()",
+            "torch.nn.TransformerDecoderLayer(4, 2, batch_first=True)",
+        ],
+    )
+    def test_library_attention_is_seen_within_the_librarys_larger_layers(
+        self, begin, layer: str
+    ) -> None:
+        inputs = "s, s" if "Decoder" in layer else "s"
+        session = begin(
+            f"import torch\nlayer = {layer}\ndef softmax(s):\n    return layer({inputs})\n"
+        )
+        counts = session.student("check").softmax.ask(torch.ones(1, 3, 4), operators=True).operators
+        assert counts["function._native_multi_head_attention"] == 1 + ("Decoder" in layer)
+
     def test_values_that_cannot_travel_are_described(self, begin) -> None:
         session = begin("def softmax(scores):\n    return {'weights': scores, 'kind': object()}\n")
         value = session.student("check").softmax(torch.ones(2))

@@ -178,6 +178,31 @@ def test_library_attention_is_noticed_wherever_it_is_called(
 ) -> None:
     result = worker.grade(changed(solutions, module, before, after, "library"), (stage,)).result
     assert f"{stage}.context" in lost(result)
+    told = [each.message for stage in result.stages for each in stage.criteria]
+    assert any("scaled_dot_product" in message for message in told)  # it is named
+
+
+def test_comparing_with_the_library_outside_of_a_graded_call_costs_nothing(
+    worker: Worker, solutions: Submission
+) -> None:
+    """At the end of a module, and in a function of the student's own that nobody grades."""
+    compare = (
+        "\n\ndef compare(inputs):\n"
+        "    sdpa = torch.nn.functional.scaled_dot_product_attention\n"
+        "    expected = sdpa(inputs, inputs, inputs, scale=1.0)\n"
+        "    assert torch.allclose(expected, context_vectors(inputs), atol=1e-5)\n"
+        "    assert torch.allclose(torch.softmax(inputs, dim=-1), softmax(inputs), atol=1e-5)\n"
+        "    torch.nn.MultiheadAttention(4, 2, batch_first=True)(*[inputs[None]] * 3)\n\n\n"
+        "compare(torch.rand(5, 4))\n"
+    )
+    files = tuple(
+        SourceFile(file.path, file.kind, file.data + compare.encode(), file.cells)
+        if file.path.endswith("simplified.py")
+        else file
+        for file in solutions.files
+    )
+    result = worker.grade(Submission("compares", files, "compares"), ("simplified",)).result
+    assert (result.score, result.notes) == (15.0, ())
 
 
 # How a worker ends --------------------------------------------------------------------------
