@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from arena import ROOT, Arena, Attack, Found, course, manifest
+from arena import ROOT, Arena, Attack, Found, course, left_behind, manifest
 
 UPPER, WEAK = ("bubblewrap", "landlock"), "process"
 LEVELS = (*UPPER, WEAK)
@@ -35,6 +35,7 @@ NOT_PROMISED = ("writes-results", "changes-files", "writes-to-descriptors")
 NOBODY = 65534
 CLONE_NEWUSER = 0x10000000
 GAINED, BY_WORD = "GAINED", "by its own word"
+LET = ("it left ", "it changed the course's files")  # what nothing stops at the level process
 
 
 def at_level(attacks: Sequence[Attack], level: str) -> list[Attack]:
@@ -63,7 +64,7 @@ def line(found: Found, user: str, seconds: float) -> str:
     """One row of the table."""
     got = f"{GAINED} {'; '.join(found.breaches)}"
     if not found.gained and found.score is not None:
-        got = f"{found.score:g} of its honest {found.honest:g} points ({found.status[:60]})"
+        got = f"{found.score:g} of its honest {found.honest:g} points ({found.status[:90]})"
         if found.score > found.honest:
             got += f", {BY_WORD}, as docs/security.md tells"
     attack = found.attack
@@ -92,6 +93,11 @@ def run_here(attacks: Sequence[Attack], level: str, user: str) -> None:
     """Print the rows of one level."""
     simulated = level == "landlock" and block_name_spaces()
     for found, seconds in tried(at_level(attacks, level), None if simulated else level):
+        let = [each for each in found.breaches if level == WEAK and each.startswith(LET)]
+        found.breaches = [each for each in found.breaches if each not in let]
+        found.status += "".join(f"; {each}, as it can here" for each in let)
+        for path in left_behind() if let else ():
+            Path(path).unlink(missing_ok=True)
         if found.level != level:
             found.breaches.append(f"at the level {found.level}, not {level}")
         print(line(found, user, seconds), flush=True)
