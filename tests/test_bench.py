@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT))  # the bench is a folder of the checkout, not of t
 
 from autograder.assignment import load_assignment  # noqa: E402
 from autograder.submission import read_submission  # noqa: E402
+from bench import ours  # noqa: E402
 from bench.__main__ import with_ratios  # noqa: E402
 from bench.classroom import Member, as_cell, members, write_class  # noqa: E402
 from bench.floor import Timed  # noqa: E402
@@ -110,6 +111,20 @@ class TestTheTable:
             pytest.approx(90),
         ]
         assert "35.00 times ours after start  at least 30 times: met" in text(self.ROWS)
+
+    def test_tells_what_the_wall_adds_as_the_median_of_differences(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A load that comes for one submission slows both levels and is no cost of the wall."""
+        weak = (0.100, 0.900, 0.200)
+        best = [Timed("ada", 1.0, each + 0.004, each + 0.007) for each in weak]
+        graded = [best, [Timed("ada", 1.0, each, each) for each in weak]]
+        monkeypatch.setattr(ours, "submissions", lambda *args: ())
+        monkeypatch.setattr(ours, "_graded", lambda levels, work: graded)
+        told = text(ours.wall(tmp_path, lambda line: None))
+        assert "added by the wall, wall a submission    4 ms" in told
+        assert "added by the wall, CPU a submission     7 ms" in told
+        assert told.count("at most 10 ms: met") == 2
 
     def test_says_in_its_last_line_which_goal_was_not_met(self) -> None:
         row = Row("memory", "PSS", 800.0, "MB", goal=Goal("at most", 768, "value"))

@@ -65,6 +65,17 @@ def unwalled() -> Iterator[Sandbox]:
         yield made
 
 
+SESSIONS: list[Session] = []
+
+
+@pytest.fixture(autouse=True)
+def one_guest_at_a_time() -> Iterator[None]:
+    """As when a class is graded: guests of one name space share what it may have."""
+    yield
+    while SESSIONS:
+        SESSIONS.pop().close()
+
+
 at_both_levels = pytest.mark.parametrize("walled", sorted(WALLED), indirect=True)
 
 
@@ -73,7 +84,8 @@ def opened(sandbox: Sandbox, body: str = "") -> Session:
     source = SOURCE
     if body:
         source += "def attack(what):\n" + "".join(f"    {line}\n" for line in body.splitlines())
-    return sandbox.open([SourceFile("work.py", "module", source.encode(), ())])
+    SESSIONS.append(sandbox.open([SourceFile("work.py", "module", source.encode(), ())]))
+    return SESSIONS[-1]
 
 
 def ask(session: Session, what: object = None, name: str = "attack") -> object:
