@@ -85,7 +85,9 @@ SPLIT = (
             "The projections are reshaped straight to (b, H, T, d_k): a head is a piece of the "
             "sequence, and the future leaks in."
         ),
-        expected="They are read as (b, T, H, d_k), then head and token change places.",
+        expected=(
+            "They should be read as (b, T, H, d_k), and then head and token should change places."
+        ),
         look="Look at both steps of the split; reshaping moves no number.",
         names=_SPLIT,
     ),
@@ -96,7 +98,7 @@ SPLIT = (
         replace=cut(interleaved),
         title="heads interleaved",
         found="Head h takes every H-th column: the split reads (b, T, d_k, H).",
-        expected="A head owns neighbouring columns: (b, T, H, d_k).",
+        expected="A head should own neighbouring columns: (b, T, H, d_k).",
         look="Look at the order of the last two sizes in the split.",
         names=_SPLIT,
     ),
@@ -111,7 +113,7 @@ SPLIT = (
             "After the split, head and token do not change places: the heads of one token are "
             "compared with each other."
         ),
-        expected="The head comes before the token: (b, H, T, d_k).",
+        expected="The head should come before the token: (b, H, T, d_k).",
         look="Look at the shapes of queries and keys just before their product.",
         names=_SPLIT,
         raises=(
@@ -126,7 +128,9 @@ SPLIT = (
         replace=cut(batch_in_heads),
         title="batch mixed into the heads",
         found="The split mixes batch and heads: the first size is H, not b.",
-        expected="The batch stays in front: (b, T, H, d_k), then head and token change places.",
+        expected=(
+            "The batch should stay in front: (b, T, H, d_k), then head and token change places."
+        ),
         look="Look at the order of the sizes in the split.",
         names=_SPLIT,
     ),
@@ -136,7 +140,7 @@ SPLIT = (
         aspect="no loop over heads",
         title="a loop over the heads",
         found="The heads are computed one after another: more heads, more products.",
-        expected="The projections are split, and one product computes all heads.",
+        expected="The projections should be split, so that one product computes all heads.",
         look="Look for a loop over the heads, or a list of them.",
         names=_SPLIT,
     ),
@@ -146,7 +150,7 @@ SPLIT = (
         aspect="divisibility",
         title="divisibility not checked",
         found="A `d_out` that the heads cannot share evenly is accepted.",
-        expected="The constructor refuses it with a `ValueError` or an assertion.",
+        expected="The constructor should refuse it with a `ValueError` or an assertion.",
         look="Look at what your constructor checks before the split.",
         names=_SPLIT,
     ),
@@ -160,7 +164,7 @@ SPLIT = (
             "The split into heads fails: it reads sizes of d_in where the projections have d_out "
             "columns."
         ),
-        expected="The d_out columns are shared out among the heads.",
+        expected="The d_out columns should be shared out among the heads.",
         look="Look at the sizes of the split, and print the shape of a projection.",
         raises=(r"RuntimeError: shape '.*' is invalid for input of size \d+",),
         names=_SPLIT,
@@ -174,7 +178,7 @@ SPLIT = (
         found=(
             "The scores cannot be made: the wrong two dimensions of the keys have changed places."
         ),
-        expected="In (b, H, T, d_k) only the last two change places.",
+        expected="In (b, H, T, d_k) only the last two should change places.",
         look="Look at how the keys are turned over, and print their shape.",
         raises=(
             r"RuntimeError: Expected size for first two dimensions of batch2 tensor",

@@ -85,7 +85,10 @@ MERGE = (
             "The heads are merged without changing places back, so a token's row holds parts of "
             "other tokens."
         ),
-        expected="Head and token change places first, then heads and columns become one dimension.",
+        expected=(
+            "Head and token should change places first; then heads and columns become one "
+            "dimension."
+        ),
         look="Look at the shape just before the heads are joined.",
         names=_SPLIT,
     ),
@@ -96,7 +99,7 @@ MERGE = (
         replace=merged(dk_slow),
         title="heads merged with features outside",
         found="The columns of the heads take turns after merging: (d_k, H) became one dimension.",
-        expected="(H, d_k) becomes one: the first d_k columns are the first head's.",
+        expected="(H, d_k) should become one, so that the first d_k columns are the first head's.",
         look="Look at the order of dimensions just before the heads are joined.",
         names=_SPLIT,
     ),
@@ -107,7 +110,7 @@ MERGE = (
         replace=merged(batch_mixed),
         title="heads merged across the batch",
         found="Merging mixes the sequences of the batch: it has changed places with the tokens.",
-        expected="Only head and token change places; the batch stays in front.",
+        expected="Only head and token should change places, and the batch stay in front.",
         look="Look at the order of dimensions just before the heads are joined.",
         names=_SPLIT,
     ),
@@ -118,7 +121,7 @@ MERGE = (
         replace=heads_averaged,
         title="heads averaged",
         found="The heads are averaged when they are merged.",
-        expected="They are put side by side: (b, T, H * d_k).",
+        expected="They should be put side by side: (b, T, H * d_k).",
         look="Look at what takes the dimension of the heads away.",
         names=_SPLIT,
     ),
@@ -132,7 +135,7 @@ MERGE = (
             "Merging fails: after an exchange of dimensions the tensor is not laid out in reading"
             " order, and a view cannot be made."
         ),
-        expected="The heads are joined from a tensor that is.",
+        expected="The heads should be joined from a tensor that is.",
         look="Look at the error message: it names what to call first, or which function to use.",
         raises=(r"RuntimeError: view size is not compatible with input tensor's size and stride",),
         names=_SPLIT,
@@ -147,7 +150,7 @@ OUTPUT = (
         replace=no_output_projection,
         title="output projection not applied",
         found="The heads come back as they were joined: `out_proj` is not used.",
-        expected="`out_proj` is applied once, at the end.",
+        expected="It should be applied once, at the end: it mixes the heads.",
         look="Look at what `forward` returns.",
         names=_SPLIT,
     ),
@@ -158,7 +161,7 @@ OUTPUT = (
         replace=output_without_bias,
         title="output projection without bias",
         found="`out_proj` has no bias, or adds none.",
-        expected="It is a linear layer with bias, whatever `qkv_bias` says.",
+        expected="It should be a linear layer with bias, whatever `qkv_bias` says.",
         look="Look at how the constructor makes `out_proj`.",
         names=_SPLIT,
     ),
@@ -169,7 +172,7 @@ OUTPUT = (
         replace=output_twice,
         title="output projection applied twice",
         found="`out_proj` is applied to its own result.",
-        expected="`out_proj` is applied once, at the end.",
+        expected="It should be applied once, at the end.",
         look="Look for both places where it is called.",
         names=_SPLIT,
     ),
@@ -183,7 +186,9 @@ OUTPUT = (
             "`out_proj` uses its weight the wrong way round, which fails silently since both "
             "sizes are equal."
         ),
-        expected="A linear layer turns its weight over when it is called.",
+        expected=(
+            "A linear layer's weight should be turned over, which the layer does when it is called."
+        ),
         look="Look at whether you call the layer or take its weight.",
         names=_SPLIT,
     ),

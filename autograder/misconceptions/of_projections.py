@@ -95,7 +95,7 @@ PROJECTIONS = (
         replace=no_projection,
         title="no projections",
         found="Queries, keys and values are the inputs themselves.",
-        expected="Each of the three is a projection of the inputs by a matrix of its own.",
+        expected="Each of the three should be a projection of the inputs by a matrix of its own.",
         look="Look at where `W_query`, `W_key` and `W_value` are used.",
         codings=(no_projection_scaled_by_width,),
         raises=_OTHER_WIDTH,
@@ -111,7 +111,8 @@ PROJECTIONS = (
             " d_in and d_out are equal."
         ),
         expected=(
-            "A linear layer keeps its weight as (d_out, d_in) and turns it over when it is called."
+            "A linear layer keeps its weight as (d_out, d_in), so it should be turned over, which"
+            " the layer does when it is called."
         ),
         look="Look at whether you call the layers or take their weights.",
         raises=_SQUARE_ONLY,
@@ -125,7 +126,7 @@ PROJECTIONS = (
         codings=(shared_projection("key"), shared_projection("value")),
         title="one layer for query, key and value",
         found="Queries, keys and values come from one layer.",
-        expected="Three jobs need three projections, each with a matrix of its own.",
+        expected="Three jobs should have three projections, each with a matrix of its own.",
         look="Look at which matrix each of the three is made with.",
     ),
     Misconception(
@@ -135,7 +136,7 @@ PROJECTIONS = (
         replace=values_are_inputs,
         title="the inputs used as values",
         found="The weights meet the inputs, and `W_value` is not used.",
-        expected="The values are a projection of the inputs, too.",
+        expected="The values should be a projection of the inputs, too.",
         look="Look at what the weights are multiplied with in the last product.",
         raises=_OTHER_WIDTH,
     ),
@@ -146,7 +147,7 @@ PROJECTIONS = (
         replace=exchanged("value", "key", "query"),
         title="query and value layers exchanged",
         found="`W_query` makes the values and `W_value` the queries.",
-        expected="Each projection does the job that its name says.",
+        expected="Each projection should do the job that its name says.",
         look="Look at the lines that make the three, and at the order in which they are handed on.",
     ),
     Misconception(
@@ -156,7 +157,7 @@ PROJECTIONS = (
         replace=exchanged("query", "value", "key"),
         title="key and value layers exchanged",
         found="`W_key` makes the values and `W_value` the keys.",
-        expected="Each projection does the job that its name says.",
+        expected="Each projection should do the job that its name says.",
         look="Look at the lines that make the three, and at the order in which they are handed on.",
     ),
 )

@@ -119,7 +119,7 @@ PLAIN = (
         names=("softmax", "attention_weights", "context_vectors"),
         title="softmax over the queries",
         found="Softmax runs down the columns: each column sums to 1, the rows do not.",
-        expected="A row holds one query's weights, and each row must sum to 1.",
+        expected="A row holds one query's weights, so it is each row that should sum to 1.",
         look="Look at the dimension that your softmax sums over; it has to be the last one.",
     ),
     Misconception(
@@ -133,7 +133,7 @@ PLAIN = (
             "The sums in softmax have lost their dimension: the division pairs a row's sum with a"
             " column, or fits nowhere once there is a batch."
         ),
-        expected="Each row is divided by its own sum.",
+        expected="Each row should be divided by its own sum.",
         look="Look at the shapes of the scores and of the sums just before you divide.",
         raises=(r"RuntimeError: The size of tensor a \(\d+\) must match .* non-singleton",),
         names=("softmax", "attention_weights"),
@@ -147,7 +147,7 @@ PLAIN = (
             "Softmax is right for small scores and gives NaN for large ones: the exponential of "
             "100 is too large for a 32-bit number."
         ),
-        expected="The weights stay finite for scores of up to 1,000.",
+        expected="The weights should stay finite for scores of up to 1,000.",
         look="Look at what may be taken from all scores of a row without changing its weights.",
     ),
     Misconception(
@@ -158,7 +158,8 @@ PLAIN = (
         title="divided by the sum, without exp",
         found="The scores are divided by their sum, without the exponential.",
         expected=(
-            "Softmax raises e to the power of each score first, so that every weight is positive."
+            "Softmax should raise e to the power of each score first, so that every weight is "
+            "positive."
         ),
         look=(
             "Look at both places of the fraction where a score stands; negative scores give "
@@ -172,7 +173,7 @@ PLAIN = (
         replace=softmax_exp_only,
         title="exp without dividing by the sum",
         found="The exponentials of the scores are the weights, so a row does not sum to 1.",
-        expected="Softmax divides each exponential by the sum of its row.",
+        expected="Softmax should divide each exponential by the sum of its row.",
         look="Look at what happens after the exponential, and check the sum of one row.",
     ),
     Misconception(
@@ -183,7 +184,7 @@ PLAIN = (
         names=("context_vector", "attention_weights", "context_vectors"),
         title="no softmax",
         found="The scores are used as weights, without softmax.",
-        expected="Weights are positive and each row of them sums to 1.",
+        expected="Weights should be positive, and each row of them should sum to 1.",
         look="Look at whether softmax is called, and whether its result is what goes on.",
     ),
     Misconception(
@@ -195,7 +196,7 @@ PLAIN = (
         names=("softmax", "attention_weights", "context_vectors"),
         title="softmax over the whole matrix",
         found="Softmax shares 1 among all entries of the matrix, so a row sums to less.",
-        expected="Every query has weights of its own: each row sums to 1.",
+        expected="Every query should have weights of its own, which sum to 1 in its row.",
         look="Look at the dimensions that your sum runs over; only the last one belongs there.",
     ),
     Misconception(
@@ -205,7 +206,7 @@ PLAIN = (
         replace=log_softmax,
         title="logarithm of the softmax",
         found="The weights are logarithms of the softmax: negative numbers.",
-        expected="The weights are the softmax itself, numbers from 0 to 1.",
+        expected="The weights should be the softmax itself, numbers from 0 to 1.",
         look="Look at which function makes the weights, and print one row.",
     ),
     Misconception(
@@ -219,7 +220,7 @@ PLAIN = (
             "The smallest score gets the largest weight in softmax: the sign of the scores is "
             "turned."
         ),
-        expected="A larger score means more weight.",
+        expected="A larger score should give a larger weight.",
         look="Look for a minus sign between the dot product and the exponential.",
     ),
     Misconception(
@@ -229,7 +230,9 @@ PLAIN = (
         replace=sigmoid_instead,
         title="sigmoid instead of softmax",
         found="Each score becomes a weight by itself, so a row does not sum to 1.",
-        expected="Softmax compares the scores of a row: what one token gains, the others lose.",
+        expected=(
+            "Softmax should compare the scores of a row: what one token gains, the others lose."
+        ),
         look="Look at which function makes the weights, and check the sum of one row.",
     ),
 )
@@ -242,7 +245,7 @@ WITH_BATCHES = (
         replace=softmax_over(0),
         title="softmax over the batch",
         found="Softmax runs over the batch: sequences share their weights with each other.",
-        expected="Each query's weights for the keys of its own sequence sum to 1.",
+        expected="Each query's weights for the keys of its own sequence should sum to 1.",
         look=(
             "Look at the dimension that softmax gets; with a batch in front, the keys are the "
             "last one."
@@ -256,7 +259,7 @@ WITH_BATCHES = (
         replace=softmax_over(1),
         title="softmax over dimension 1",
         found="Softmax runs over dimension 1, and with four dimensions that one counts the heads.",
-        expected="Each query's weights for the keys of its head sum to 1.",
+        expected="Each query's weights for the keys of its own head should sum to 1.",
         look="Look at the dimension that softmax gets; the keys are the last one.",
         names=("MultiHeadAttention",),
     ),
@@ -270,7 +273,7 @@ WITH_BATCHES = (
             "The weights go through softmax twice: they come out nearly equal, and hidden tokens "
             "get a weight again."
         ),
-        expected="One softmax, after masking, makes rows that sum to 1.",
+        expected="One softmax, after masking, should be all: its rows sum to 1.",
         look="Look for a second softmax, perhaps in a function that you call.",
         names=("masked_weights", "CausalAttention", "MultiHeadAttention"),
     ),

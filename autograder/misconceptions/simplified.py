@@ -37,7 +37,7 @@ MISCONCEPTIONS = (
         criterion="form",
         title="a size is built in",
         found="It works for some sizes and fails for others: a size is built in as a number.",
-        expected="Any number of tokens and any embedding size work.",
+        expected="Any number of tokens and any embedding size should work.",
         look="Look for numbers in your code, and read the sizes from shapes instead.",
         names=tuple(CHAINS),
     ),

@@ -80,7 +80,7 @@ SHARED = (
         criterion="form",
         title="a size is built in",
         found="It works for some sizes and fails for others: a size is built in as a number.",
-        expected="Any number of tokens and any embedding size work.",
+        expected="Any number of tokens and any embedding size should work.",
         look="Look for numbers in your code, and read the sizes from shapes instead.",
         names=_CLASSES,
     ),
