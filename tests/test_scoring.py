@@ -17,6 +17,7 @@ from autograder.assignment import Assignment, load_assignment
 from autograder.catalogue import load_catalogue
 from autograder.chain import Given, run
 from autograder.checks.evidence import Evidence, Outcome, Recorded
+from autograder.checks.further import Further, Question, questions_to
 from autograder.checks.marks import ATTRIBUTE, Check
 from autograder.checks.plugin import check_files
 from autograder.checks.sample import Sample, Sizes
@@ -145,12 +146,30 @@ class Seen:
         return self.told(stages, assignment)[0]
 
     def told(
-        self, stages: Iterable[str] | None = None, assignment: Assignment = ASSIGNMENT
+        self,
+        stages: Iterable[str] | None = None,
+        assignment: Assignment = ASSIGNMENT,
+        further: Further | None = None,
     ) -> tuple[Result, dict[str, Any]]:
         session: Any = SimpleNamespace(report=LoadReport(notes=("cell 7 raised",)), matched=())
         trial = Trial(assignment, session, {})
         chosen = None if stages is None else frozenset(stages)
-        return score(assignment, SUBMISSION, trial, self.evidence, chosen)
+        return score(assignment, SUBMISSION, trial, self.evidence, chosen, further)
+
+
+class Answering(Further):
+    """Asks programs that stand here instead of a guest, and remembers what was asked."""
+
+    def __init__(self, programs: dict[str, Program]) -> None:
+        self.programs = programs
+        self.asked: list[str] = []
+
+    def questions(self, name: str) -> tuple[Question, ...]:
+        return questions_to(name, SAMPLE)
+
+    def ask(self, name: str, question: Question) -> Observation:
+        self.asked.append(name)
+        return Observation(question.given, self.programs[name](question.given))
 
 
 def stage_of(result: Result, identifier: str) -> StageResult:
@@ -419,3 +438,35 @@ def test_students_who_share_an_unknown_mistake_share_a_fingerprint() -> None:
         assert ("SelfAttention_v1" in told["fingerprints"]) == (program is not no_scale)
         details[student] = msgspec.json.encode(told)
     assert shared_mistakes(details) == (Shared("SelfAttention_v1", ("ada", "ben")),)
+
+
+def by_tokens(given: Given) -> Tensor:
+    assert given.tokens is not None
+    queries, keys, values = (given.tokens @ given.weights[r] for r in ("query", "key", "value"))
+    return torch.softmax(queries @ keys.mT / len(keys) ** 0.5, dim=-1) @ values
+
+
+def test_a_name_is_asked_once_more_where_two_mistakes_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As many tokens as features, so that the roots of both are the same divisor.
+    monkeypatch.setitem(SIZES, "SelfAttention_v1", Sizes(d_in=6, d_out=5, tokens=6))
+    programs: dict[str, Program] = {"SelfAttention_v1": by_tokens}
+    result, details = Seen(programs).told()
+    assert "Either scaled by the input width, or scaled by the number of tokens" in (
+        criterion_of(result, "trainable", "scaling").message
+    )
+    assert details["standings"]["SelfAttention_v1"]["alternatives"] == [["scale-by-tokens"]]
+    answering = Answering(programs)
+    result, details = Seen(programs).told(further=answering)
+    assert answering.asked == ["SelfAttention_v1"]
+    scaling = criterion_of(result, "trainable", "scaling")
+    assert scaling.misconceptions == ("scale-by-tokens",)
+    assert "Either" not in scaling.message
+    assert details["standings"]["SelfAttention_v1"]["alternatives"] == []
+
+
+def test_a_right_submission_and_a_known_mistake_are_asked_nothing() -> None:
+    programs: dict[str, Program] = {"SelfAttention_v1": no_scale}
+    for seen in (Seen(), Seen(programs)):
+        answering = Answering(programs)
+        seen.told(further=answering)
+        assert answering.asked == []

@@ -101,9 +101,9 @@ class Further:
 
     def ask(self, name: str, question: Question) -> Observation | None:
         """What the name answers; None where nothing can be learned from it."""
-        self._trial.enter(self._assignment.stage_of(name))
-        student = self._trial.student(f"further::{name}")
         try:
+            self._trial.enter(self._assignment.stage_of(name))
+            student = self._trial.student(f"further::{name}")
             reply = answer(student, self._sample, name, question)
         except StudentRaised as raised:
             return Observation(question.given, None, f"{raised.kind}: {raised.text}")
