@@ -16,6 +16,7 @@ import autograder.checks
 import autograder.verdict
 from autograder.assignment import Stage, load_assignment
 from autograder.catalogue import Catalogue, Misconception, load_catalogue
+from autograder.chain import Given
 from autograder.errors import KitFault
 from autograder.release.stubs import leaks
 from autograder.release.template import solution_lines
@@ -430,6 +431,24 @@ def test_the_exception_that_pytorch_raises_is_recognised(
     with pytest.raises((RuntimeError, IndexError)) as caught:
         slip()
     assert entry.recognises(f"{caught.type.__name__}: {caught.value}")
+
+
+@pytest.mark.parametrize(
+    ("stage", "shape", "heads"), [("causal", (2, 6, 6), 1), ("multi_head", (2, 3, 6, 6), 3)]
+)
+def test_sums_that_do_not_fit_a_batch_are_recognised_by_what_the_sizes_are(
+    stage: str, shape: tuple[int, ...], heads: int
+) -> None:
+    entry = catalogue_of(ASSIGNMENT.stage(stage)).named("softmax-without-keepdim")
+    asked = Given(tokens=torch.ones(2, 6, 7), weights={"value": torch.ones(7, 15)}, heads=heads)
+    with pytest.raises(RuntimeError) as caught:
+        torch.ones(shape) / torch.ones(shape).sum(dim=-1)
+    text = f"RuntimeError: {caught.value}"
+    assert entry.recognises(text, asked)
+    assert not entry.recognises(text)  # numbers alone say nothing
+    with pytest.raises(RuntimeError) as other:
+        torch.ones(shape).masked_fill(torch.ones(11, 11, dtype=torch.bool), 0.0)
+    assert not entry.recognises(f"RuntimeError: {other.value}", asked)
 
 
 # Which mistakes a name can have -------------------------------------------------------------

@@ -299,3 +299,24 @@ def test_the_same_evidence_gives_the_same_standing(identifier: str) -> None:
     first, second = (standing(MISTAKES[identifier]) for _ in range(2))
     assert [entry.id for entry in first.mistakes] == [entry.id for entry in second.mistakes]
     assert first.kind == second.kind
+
+
+def cut_to_eight_tokens(asked: Given) -> Tensor:
+    """Right for eight tokens, and of eight rows for any other number."""
+    output = right(asked)
+    return torch.cat([output, output], dim=1)[:, :8]
+
+
+def test_right_outputs_beside_others_of_the_wrong_shape_are_right_in_part() -> None:
+    found = standing(cut_to_eight_tokens)
+    assert (found.kind, found.partial, found.mistakes) == ("explained", True, ())
+
+
+def test_right_outputs_beside_wrong_numbers_are_not_right_in_part() -> None:
+    def odd_for_others(asked: Given) -> Tensor:
+        assert asked.tokens is not None
+        output = right(asked)
+        return output if asked.tokens.shape[1] == 8 else output.sin()
+
+    found = standing(odd_for_others)
+    assert (found.kind, found.partial) == ("unexplained", False)
