@@ -64,7 +64,7 @@ STATE = (
     Misconception(
         id="bias-ignored",
         criterion="state",
-        names=_CLASSES[1:],
+        names=(*_CLASSES[1:], "MultiHeadAttentionWrapper"),
         aspect="bias",
         title="qkv_bias ignored",
         found="With `qkv_bias=True` the layers have no bias.",
@@ -74,7 +74,7 @@ STATE = (
     Misconception(
         id="bias-always",
         criterion="state",
-        names=_CLASSES[1:],
+        names=(*_CLASSES[1:], "MultiHeadAttentionWrapper"),
         aspect="bias",
         title="bias always on",
         found=(
