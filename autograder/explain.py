@@ -55,31 +55,60 @@ def explain(
     three; among sets of the same size the catalogue's order decides. One output is searched for,
     the others prove what was found.
     """
+    return explanations(name, catalogue, observations)[0]
+
+
+def explanations(
+    name: str, catalogue: Catalogue, observations: Sequence[Observation]
+) -> tuple[Explanation | None, Explanation | None]:
+    """The explanation of all that was seen, and that of the outputs alone, by one search.
+
+    They differ where some inputs raised an exception that the mistakes do not raise.
+    """
     seen = [entry for entry in observations if entry.value is not None]
     chain = catalogue.chains.get(name)
     if not seen or chain is None:
-        return None
+        return None, None
     null = null_program(name, catalogue, seen)
     if null is not None:
-        return Explanation(null=null)
+        return Explanation(null=null), Explanation(null=null)
     first = seen[0]
     assert first.value is not None
-    search = Search(chain, options_of(chain, catalogue.of(name)), first.given, first.value)
+    entries = catalogue.of(name)
+    known = all(
+        entry.value is not None
+        or any(mistake.recognises(entry.exception, entry.given) for mistake in entries)
+        for entry in observations
+    )
+    search = Search(chain, options_of(chain, entries), first.given, first.value)
+    returned: Explanation | None = None
     for size in range(MOST_REPLACED + 1):
-        found: dict[tuple[str, ...], Explanation] = {}
-        for chosen in search.settings(size):
-            setting = explanation_of(chain, chosen)
-            names = tuple(entry.id for entry in setting.misconceptions)
-            if names not in found and _reproduces(chain, setting, observations):
-                found[names] = setting
-        if found:
-            # Another right way of a step is called in only where the usual one explains nothing.
-            best, *others = sorted(found.values(), key=lambda setting: setting.variations)
-            others = [other for other in others if other.variations == best.variations]
-            return replace(best, alternatives=tuple(others))
-        if search.exhausted:
+        fitting = [explanation_of(chain, chosen) for chosen in search.settings(size)]
+        returned = returned or simplest(
+            [setting for setting in fitting if _reproduces(chain, setting, seen)]
+        )
+        whole = known and simplest(
+            [setting for setting in fitting if _reproduces(chain, setting, observations)]
+        )
+        if whole:
+            return whole, returned
+        if search.exhausted or (returned and not known):
             break
-    return None
+    return None, returned
+
+
+def simplest(fitting: Sequence[Explanation]) -> Explanation | None:
+    """Of explanations of the same size the first, the others of different names beside it.
+
+    Another right way of a step is called in only where the usual one explains nothing.
+    """
+    found: dict[tuple[str, ...], Explanation] = {}
+    for setting in sorted(fitting, key=lambda each: each.variations):
+        found.setdefault(tuple(entry.id for entry in setting.misconceptions), setting)
+    if not found:
+        return None
+    fewest = min(setting.variations for setting in found.values())
+    return together([setting for setting in found.values() if setting.variations == fewest])
 
 
 def explanation_of(chain: Chain, chosen: Sequence[Option]) -> Explanation:

@@ -11,7 +11,7 @@ import torch
 from autograder.catalogue import Catalogue, Misconception, NullProgram
 from autograder.chain import Chain
 from autograder.checks.evidence import Outcome, Recorded
-from autograder.explain import Explanation, Observation, explain, null_program
+from autograder.explain import Explanation, Observation, explanations, null_program
 from autograder.result import Status, worst
 
 Kind = Literal["right", "explained", "unexplained", "null", "unseen", "absent", "borrowed"]
@@ -73,10 +73,10 @@ def standing_of(
     given = [entry for entry in observations if entry.value is not None]
     if not given:
         return _unseen(name, catalogue, base, observations)
-    found = explain(name, catalogue, observations)
+    found, returned = explanations(name, catalogue, observations)
     partial = found is None and len(given) < len(observations)
     if partial:
-        found = explain(name, catalogue, given)
+        found = returned
     if found is None and fits_some_sizes_only(recorded):
         found, partial = Explanation(), True
     if found is not None and found.null is not None:

@@ -22,6 +22,7 @@ from autograder.explain import (
     Observation,
     borne_out,
     explain,
+    explanations,
     null_program,
     separated,
 )
@@ -586,6 +587,17 @@ def test_an_exception_that_the_mistake_does_not_raise_rejects_it() -> None:
     observations = [seen(mask_not_cut, given) for given in inputs_of("CausalAttention")]
     observations[0] = replace(observations[0], exception="NameError: name 'maks' is not defined")
     assert explain("CausalAttention", catalogue("causal"), observations) is None
+
+
+def test_outputs_beside_an_exception_that_nobody_knows_are_explained_alone() -> None:
+    stage = catalogue("causal")
+    short, whole = (seen(masked_with_zero, given) for given in inputs_of("CausalAttention"))
+    typo = replace(short, value=None, exception="NameError: name 'maks' is not defined")
+    found, returned = explanations("CausalAttention", stage, [typo, whole])
+    assert found is None
+    assert ids(returned) == ["filled-with-zero"]
+    found, returned = explanations("CausalAttention", stage, [short, whole])
+    assert ids(found) == ids(returned) == ["filled-with-zero"]
 
 
 def test_an_output_where_the_mistake_would_raise_rejects_it() -> None:
