@@ -9,14 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autograder.details import Details
+from autograder.fingerprint import Fingerprint, Shared
+from autograder.fingerprint import groups as near
 from autograder.item_analysis import Distribution, ItemAnalysis, analyse, distribution
 from autograder.result import Result, StageResult, Status
 
 #: Statuses of a share whose code did not come to an end by itself.
 BROKEN: tuple[Status, ...] = ("timeout", "killed", "error")
-
-#: Fingerprints are rounded outputs; the same mistake may round the last digit otherwise.
-SAME = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +38,6 @@ class Mistake:
     id: str
     title: str
     stages: tuple[str, ...]
-    students: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Unexplained:
-    """Students whose outputs of one name are wrong in the same way, which no one has named yet."""
-
-    name: str
     students: tuple[str, ...]
 
 
@@ -75,7 +66,7 @@ class ClassAnalysis:
     stages: tuple[StageScores, ...]
     items: ItemAnalysis
     mistakes: tuple[Mistake, ...]
-    unexplained: tuple[Unexplained, ...]
+    unexplained: tuple[Shared, ...]  # wrong in the same way, which no one has named yet
     ended: tuple[Ended, ...]
     unread: tuple[str, ...]  # could not be read
     ungraded: tuple[str, ...]  # the kit failed on them
@@ -138,38 +129,17 @@ def _named(stages: Iterable[StageResult]) -> Iterable[tuple[str, str]]:
     )
 
 
-def groups(details: Mapping[str, Details]) -> tuple[Unexplained, ...]:
-    """Students whose unexplained outputs of a name are the same numbers; two or more together.
+def groups(details: Mapping[str, Details]) -> tuple[Shared, ...]:
+    """Students whose unexplained outputs of a name are the same, the largest groups first.
 
     Each group is a chance to name a misconception that the catalogue does not know yet.
     """
-    found = []
-    names = dict.fromkeys(name for each in details.values() for name in each.fingerprints)
-    for name in names:
-        parts: list[tuple[tuple[float | None, ...], list[str]]] = []
-        for student, each in details.items():
-            print_ = each.fingerprints.get(name)
-            if print_ is None:
-                continue
-            for first, students in parts:
-                if _same(first, print_):
-                    students.append(student)
-                    break
-            else:
-                parts.append((print_, [student]))
-        found += [Unexplained(name, tuple(who)) for _, who in parts if len(who) > 1]
+    by_name: dict[str, dict[str, Fingerprint]] = {}
+    for student, each in details.items():
+        for name, fingerprint in each.fingerprints.items():
+            by_name.setdefault(name, {})[student] = fingerprint
+    found = [Shared(name, who) for name, prints in by_name.items() for who in near(prints)]
     return tuple(sorted(found, key=lambda group: (-len(group.students), group.name)))
-
-
-def _same(first: Sequence[float | None], second: Sequence[float | None]) -> bool:
-    if len(first) != len(second):
-        return False
-    scale = max((abs(number) for number in first if number is not None), default=0.0) or 1.0
-    return all(
-        (one is None) == (other is None)
-        and (one is None or other is None or abs(one - other) <= SAME * scale)
-        for one, other in zip(first, second, strict=True)
-    )
 
 
 def ended(results: Iterable[Result]) -> tuple[Ended, ...]:

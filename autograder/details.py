@@ -6,7 +6,11 @@ wrote less, and a submission that could not be read has none.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import msgspec
+
+from autograder.fingerprint import Fingerprint
 
 #: A matrix of numbers, row by row; None where no finite number was.
 Matrix = tuple[tuple[float | None, ...], ...]
@@ -79,7 +83,7 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class Details(msgspec.Struct, frozen=True):
-    """All of it. fingerprints: by name, rounded outputs of names that nothing explains.
+    """All of it. fingerprints: by name, of outputs that nothing explains.
 
     titles: what the misconceptions are called, by id.
     """
@@ -88,15 +92,22 @@ class Details(msgspec.Struct, frozen=True):
     failures: tuple[FailureSeen, ...] = ()
     attention: tuple[AttentionSeen, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
-    fingerprints: dict[str, tuple[float | None, ...]] = {}
+    fingerprints: dict[str, Fingerprint] = {}
     titles: dict[str, str] = {}
 
 
 def read_details(data: bytes) -> Details:
-    """The details that the judge wrote; empty ones where nothing readable was stored."""
-    if not data:
-        return Details()
+    """The details that the judge wrote; a part that cannot be read is as if it were not there.
+
+    Parts are read one by one, so that what another kit wrote otherwise costs nothing but itself.
+    """
     try:
-        return msgspec.json.decode(data, type=Details)
+        parts = msgspec.json.decode(data, type=dict[str, msgspec.Raw]) if data else {}
     except (msgspec.DecodeError, UnicodeDecodeError):
         return Details()
+    read = {}
+    for field in msgspec.structs.fields(Details):
+        if field.name in parts:
+            with suppress(msgspec.DecodeError, UnicodeDecodeError):
+                read[field.name] = msgspec.json.decode(parts[field.name], type=field.type)
+    return Details(**read)

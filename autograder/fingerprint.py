@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
-import torch
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 #: Numbers kept of each output, spread evenly over it.
 KEPT = 12
@@ -56,6 +58,8 @@ def trace_of(value: Tensor | None, exception: str = "") -> Trace:
     """The trace of one output, or of the exception ("type: text") that came in its place."""
     if value is None:
         return Trace(raised=exception.partition(":")[0])
+    import torch  # who reads fingerprints, to tell a class, has no other use for it
+
     flat = value.detach().double().flatten()
     size = float(flat[torch.isfinite(flat)].abs().max()) if torch.isfinite(flat).any() else 0.0
     size = _rounded(size)

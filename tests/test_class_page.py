@@ -397,7 +397,7 @@ def test_hostile_names_stay_text_everywhere(name: str) -> None:
     stage = msgspec.structs.replace(stage, criteria=(criterion,))
     result = msgspec.structs.replace(result, stages=(stage,))
     details = msgspec.json.decode(
-        msgspec.json.encode({"titles": {name: name}, "fingerprints": {name: [1.0]}})
+        msgspec.json.encode({"titles": {name: name}, "fingerprints": {name: [{"raised": name}]}})
     )
     both = [
         Graded(each, read_details(msgspec.json.encode(details)))

@@ -248,5 +248,9 @@ class TestDetails:
     def test_what_cannot_be_read_is_nothing(self, data: bytes) -> None:
         assert read_details(data) == Details()
 
+    def test_a_part_that_cannot_be_read_costs_nothing_but_itself(self) -> None:
+        told = b'{"titles": {"a": "b"}, "fingerprints": {"softmax": [0.5]}, "attention": 3}'
+        assert read_details(told) == Details(titles={"a": "b"})
+
     def test_parts_of_a_later_kit_are_passed_over(self) -> None:
         assert read_details(b'{"titles": {"a": "b"}, "new": 1}') == Details(titles={"a": "b"})
