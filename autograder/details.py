@@ -85,7 +85,7 @@ class Comparison(msgspec.Struct, frozen=True):
 class Details(msgspec.Struct, frozen=True):
     """All of it. fingerprints: by name, of outputs that nothing explains.
 
-    titles: what the misconceptions are called, by id.
+    titles: what the misconceptions are called, by id. output: what the submission printed, cut.
     """
 
     standings: dict[str, StandingSeen] = {}
@@ -94,6 +94,7 @@ class Details(msgspec.Struct, frozen=True):
     comparisons: tuple[Comparison, ...] = ()
     fingerprints: dict[str, Fingerprint] = {}
     titles: dict[str, str] = {}
+    output: str = ""
 
 
 def read_details(data: bytes) -> Details:

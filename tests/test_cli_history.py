@@ -183,6 +183,7 @@ class TestExplain:
         told = {
             "standings": {"CausalAttention": {"kind": "explained", "misconceptions": ["no-mask"]}},
             "titles": {"no-mask": "no mask in force"},
+            "output": "hello\x1b[2J\nthere",
             "failures": [
                 {
                     "check": "causal::test_mask",
@@ -232,6 +233,7 @@ class TestExplain:
             "and 180 more",
             "found nothing: TypeError: no",
             "CausalAttention: how much each word (row) attends",
+            "what it printed hello",
             ".60",  # an expected weight: a teacher may see it
         ):
             assert each in told

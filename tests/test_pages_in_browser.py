@@ -94,14 +94,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def seen(page: Page, column: str) -> list[str]:
+    """The texts of a column of the table as they are seen, in order."""
+    page.locator("#students").scroll_into_view_if_needed()  # what is far away is not laid out
+    return page.locator(f"#table tbody tr:visible {column}").all_inner_texts()
+
+
 def students(page: Page) -> list[str]:
-    """The names in the table as they are seen, in order."""
-    return page.locator("#table tbody tr:visible th").all_inner_texts()
+    return seen(page, "th")
 
 
 def scores(page: Page) -> list[float]:
-    texts = page.locator("#table tbody tr:visible td:nth-child(6)").all_inner_texts()
-    return [float(text) for text in texts]
+    return [float(text) for text in seen(page, "td:nth-child(6)")]
 
 
 class TestSortingAndSearching:
@@ -121,6 +125,7 @@ class TestSortingAndSearching:
 
     def test_names_are_sorted_as_names(self, opened: Page) -> None:
         before = students(opened)
+        assert before[0] == "ada 000"
         heading = opened.get_by_role("button", name="Student", exact=True)
         heading.click()  # it is sorted up already
         assert students(opened) == sorted(before, reverse=True)
@@ -269,6 +274,16 @@ class TestLayout:
         assert not page.locator("nav").is_visible()
         assert not page.locator("#search").is_visible()
         assert page.locator("#table").is_visible()
+
+    def test_on_paper_every_list_is_unfolded_and_then_folded_again(
+        self, page: Page, class_of: ClassOf
+    ) -> None:
+        page.goto((class_of(500) / "class.html").as_uri())
+        name = page.locator("#misconceptions details a").first
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        assert name.is_visible()
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert not name.is_visible()
 
 
 class TestHostileText:

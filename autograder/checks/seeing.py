@@ -67,17 +67,19 @@ def attention_seen(
 
     `standings` tell by name its `kind` and its `misconceptions`, as in the teacher's details.
     """
+    wanted = [
+        (stage, name)
+        for stage in assignment.stages
+        for name in stage.names
+        if name in VIEWS and name in standings and _is_worth_a_look(standings[name])
+    ]
     seen = []
-    for stage in assignment.stages:
-        for name in stage.names:
-            standing = standings.get(name)
-            if name not in VIEWS or standing is None or not _is_worth_a_look(standing):
-                continue
-            trial.enter(stage)
-            picture = _look(trial, sample, stage, name, standing)
-            if picture is not None:
-                seen.append(picture)
-    return tuple(seen)
+    for stage, name in reversed(wanted):  # the last stage's guest is there, an earlier one's is not
+        trial.enter(stage)
+        picture = _look(trial, sample, stage, name, standings[name])
+        if picture is not None:
+            seen.append(picture)
+    return tuple(reversed(seen))
 
 
 def _is_worth_a_look(standing: Mapping[str, object]) -> bool:

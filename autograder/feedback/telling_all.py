@@ -36,6 +36,8 @@ def full_view(told: Adjusted, details: Details, assignment: Assignment) -> Rende
         parts += _section(f"the first wrong call of {comparison.name}", _comparison(comparison))
     for seen in details.attention:
         parts += [Text(), attention_blocks(seen, numbers=True)]
+    if details.output:
+        parts += _section("what it printed", map(Text, plain(details.output).splitlines()))
     if details == Details():
         parts += [Text(), Text("nothing more is known of it: it was not run")]
     return Group(*parts)

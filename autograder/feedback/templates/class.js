@@ -38,3 +38,17 @@ search.addEventListener("input", () => {
   }
   count.textContent = wanted ? `${shown} of ${rows.length}` : "";
 });
+
+// On paper every list is unfolded; afterwards it is as it was.
+const folded = Array.from(document.querySelectorAll("details"));
+window.addEventListener("beforeprint", () => {
+  folded.forEach((each) => {
+    each.dataset.open = each.open;
+    each.open = true;
+  });
+});
+window.addEventListener("afterprint", () => {
+  folded.forEach((each) => {
+    each.open = each.dataset.open === "true";
+  });
+});
