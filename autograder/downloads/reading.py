@@ -29,7 +29,8 @@ def read_pieces(
     has_sources = any(suffix_of(each.path) in (".py", ".ipynb") for each in intake.members())
     zips = [path for path in intake.inner_archives if suffix_of(path) == ".zip"]
     if not has_sources and zips:
-        told.append(f"read from {', '.join(map(shown, zips))}")
+        if [piece.path for piece in pieces] != zips:  # else it is no news
+            told.append(f"read from {', '.join(map(shown, zips))}")
         outer, intake = intake, Intake(name, limits)
         for path in zips:
             # Of several, each is a folder of its own, so that none hides another's files.

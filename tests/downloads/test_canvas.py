@@ -114,7 +114,15 @@ def test_a_zip_within_is_opened(entries: Entries, read: Read) -> None:
     found = entries({"sampleada_1_10_hw1.zip": packed.getvalue(), "b_2_11_hw1.py": CODE})
     submission = read(found["sampleada"])
     assert paths(submission) == ["attention/causal.py"]
-    assert submission.notes == ("read from hw1.zip",)
+    assert submission.notes == ()
+
+
+def test_what_was_read_is_told_where_there_is_more(entries: Entries, read: Read) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("causal.py", "x = 1\n")
+    found = entries({"a_1_10_hw1.zip": packed.getvalue(), "a_1_11_words.txt": b"hello"})
+    assert read(found["a"]).notes == ("read from hw1.zip",)
 
 
 def test_several_zips_within_are_all_opened(entries: Entries, read: Read) -> None:
