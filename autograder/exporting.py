@@ -6,15 +6,17 @@ from pathlib import Path
 
 import msgspec
 
+from autograder.adjustments import adjusted
 from autograder.assignment import Assignment
+from autograder.details import Details
 from autograder.errors import WrongUse
 from autograder.exports import canvas, gradescope, moodle, neutral
 from autograder.exports.filling import Filled, Wanted
-from autograder.exports.final import Adjust, Final, as_graded, final_scores, without_hand_in
+from autograder.exports.final import Final, final_scores, without_hand_in
 from autograder.exports.late import Times, parse_time, read_times
 from autograder.feedback.pages import student_page
 from autograder.gradebook import Gradebook
-from autograder.grading import assignment_of, stages_of
+from autograder.grading import last_class
 from autograder.sheet import Sheet
 
 SHEETS: dict[str, Callable[[Sheet, Iterable[Final], Wanted], Filled]] = {
@@ -31,6 +33,7 @@ class ClassScores(msgspec.Struct, frozen=True):
     assignment: Assignment
     wanted: Wanted
     finals: tuple[Final, ...]
+    details: dict[str, Details]  # by student, for the pages
     unused_times: tuple[str, ...]  # of whom the times tell, and nothing was graded
 
 
@@ -48,28 +51,29 @@ def class_scores(
     times: Path | None = None,
     due: str | None = None,
     assignment: Assignment | None = None,
-    adjust: Adjust = as_graded,
 ) -> ClassScores:
     """Every score of the last run in a folder that `grade` wrote, after the late policy.
 
     `due` takes the place of the assignment's due date; `assignment` that of the run's.
     """
     with Gradebook(folder) as book:
+        graded, stages, found = last_class(book)
         run = book.last_run()
-        if run is None:
-            raise WrongUse(f"{folder}: nothing was graded into it yet")
-        results = tuple(record.result for record in book.records(run))
-        origins = book.origins(run)
-    loaded = assignment or assignment_of(run)
+        origins = book.origins(run) if run else {}
+        adjustments = book.adjustments()
+    loaded = assignment or found
+    stages = tuple(loaded.stage(stage.id) for stage in stages)
+    results = [adjusted(each.result, adjustments, stages) for each in graded]
     late = loaded.late
     if due is not None:
         late = msgspec.structs.replace(late, due=_due(due))
     known = read_times(times, late.due.tzinfo if late.due else None) if times else None
-    finals = final_scores(results, origins, late, known, adjust)
+    finals = final_scores(results, origins, late, known)
     return ClassScores(
         loaded,
-        Wanted(loaded.title, loaded.id, stages_of(loaded, run.stages)),
+        Wanted(loaded.title, loaded.id, stages),
         finals,
+        {each.student: each.details for each in graded},
         _names(finals, known) if known else (),
     )
 
@@ -95,9 +99,7 @@ def export(
         filled = SHEETS[form](sheet, scores.finals, wanted)
         zipped = None
         if feedback:
-            zipped = moodle.feedback_zip(
-                sheet, filled, lambda final: student_page(final.result, scores.assignment).encode()
-            )
+            zipped = moodle.feedback_zip(sheet, filled, lambda final: _page(final, scores))
         return Export(sheet.encode(), filled, zipped)
     if into is not None and into.suffix == ".db":
         raise WrongUse(
@@ -113,6 +115,12 @@ def export(
     if form == "junit":
         return Export(neutral.as_junit(scores.finals, wanted))
     raise WrongUse(f"no form is called {form!r}; there is {', '.join(FORMATS)}")
+
+
+def _page(final: Final, scores: ClassScores) -> bytes:
+    """The same page as `grade` writes for the student."""
+    details = scores.details.get(final.student)
+    return student_page(final.result, scores.assignment, details, final.told.applied).encode()
 
 
 def _names(finals: tuple[Final, ...], times: Times) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from autograder.adjustments import Adjusted
 from autograder.assignment import Late, Limits, load_assignment
 from autograder.entries import Entry, absentees, entries_of, strangers
 from autograder.exports import canvas, gradescope, moodle
@@ -22,6 +23,12 @@ from autograder.exports.final import Final, final_scores
 from autograder.result import Result
 from autograder.roster import read_roster
 from autograder.sheet import Sheet, written
+
+
+def as_graded(result: Result) -> Adjusted:
+    """A result that no teacher changed."""
+    return Adjusted(result, result)
+
 
 ATTENTION = load_assignment()
 WANTED = Wanted(ATTENTION.title, ATTENTION.id, ATTENTION.stages)
@@ -108,7 +115,7 @@ def test_every_score_comes_back_into_its_own_row(platform: Platform, tmp_path: P
     results = tuple(_graded(entry) for entry in entries)
     origins = {entry.name: entry.origin for entry in entries if entry.origin}
     sheet = Sheet(before, "gradebook.csv")
-    filled = platform.fill(sheet, final_scores(results, origins, Late()), WANTED)
+    filled = platform.fill(sheet, final_scores(map(as_graded, results), origins, Late()), WANTED)
 
     for n in range(len(CLASS)):
         rows[n][platform.score] = str(n + 1)

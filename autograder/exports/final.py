@@ -1,10 +1,10 @@
 """What is handed on to a platform: every student's score after adjustments and lateness."""
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
 
 import msgspec
 
+from autograder.adjustments import Adjusted
 from autograder.assignment import Late, Stage
 from autograder.downloads.handin import Origin
 from autograder.exports.late import Lateness, Times, lateness
@@ -12,24 +12,17 @@ from autograder.result import Result
 from autograder.roster import Person
 
 
-class Adjust(Protocol):
-    """What a teacher changed about a result, such as points given back after a talk."""
-
-    def __call__(self, result: Result) -> Result:
-        """The result as it counts; the same where nobody changed anything."""
-
-
-def as_graded(result: Result) -> Result:
-    """Nothing changed."""
-    return result
-
-
 class Final(msgspec.Struct, frozen=True):
-    """One entry's score as it is handed on, with the raw score beside it."""
+    """One entry's score as it is handed on, with what it was graded with beside it."""
 
-    result: Result  # after adjustments, before lateness
+    told: Adjusted
     lateness: Lateness
     origin: Origin
+
+    @property
+    def result(self) -> Result:
+        """The result with a teacher's changes, before lateness."""
+        return self.told.result
 
     @property
     def student(self) -> str:
@@ -62,23 +55,24 @@ class Final(msgspec.Struct, frozen=True):
 
 
 def final_scores(
-    results: Iterable[Result],
+    results: Iterable[Adjusted],
     origins: Mapping[str, Origin],
     late: Late,
     times: Times | None = None,
-    adjust: Adjust = as_graded,
 ) -> tuple[Final, ...]:
     """Every result as it is handed on, in the results' order.
 
-    This is the only place where a score changes between the gradebook and an export: first
-    `adjust`, then the late policy. Neither is stored with the result.
+    Between the gradebook and an export a score changes twice: a teacher's changes are laid over
+    the results before they come here, and here the late policy is. Neither is stored with the
+    result.
     """
     finals = []
-    for result in results:
-        origin = origins.get(result.submission, Origin(""))
-        found = times.of(_candidates(result.submission, origin)) if times else None
+    for told in results:
+        student = told.result.submission
+        origin = origins.get(student, Origin(""))
+        found = times.of(_candidates(student, origin)) if times else None
         cost = lateness(late, origin, found[1] if found else None)
-        finals.append(Final(adjust(result), cost, origin))
+        finals.append(Final(told, cost, origin))
     return tuple(finals)
 
 

@@ -11,6 +11,15 @@ from autograder.roster import Person
 from autograder.sheet import written
 
 PERSONAL = ("name", "id", "number", "login", "email", "github", "group")
+SCORES = (
+    "raw_score",
+    "adjusted_score",
+    "late_percent",
+    "late",
+    "score",
+    "max_score",
+    "status",
+)
 NBGRADER = (
     "assignment",
     "duedate",
@@ -27,10 +36,13 @@ NBGRADER = (
 
 
 def as_csv(finals: Iterable[Final], wanted: Wanted) -> str:
-    """A line a person: who, stages and sum as graded, what lateness cost, the final score."""
+    """A line a person: who, stages, score as graded, with changes, what lateness cost, the rest.
+
+    The stages are with a teacher's changes and without lateness.
+    """
     stages = [stage.id for stage in wanted.stages]
-    header = ["student", *PERSONAL, *stages, "raw_score", "late_percent", "late", "score"]
-    rows = [[*header, "max_score", "status"]]
+    header = ["student", *PERSONAL, *stages, *SCORES]
+    rows = [header]
     for final in finals:
         graded = {stage.id: stage.score for stage in final.result.stages}
         unseen = None if final.result.score is None else 0.0
@@ -40,6 +52,7 @@ def as_csv(finals: Iterable[Final], wanted: Wanted) -> str:
                     spreadsheet_cell(person.student or final.student),
                     *(spreadsheet_cell(getattr(person, key)) for key in PERSONAL),
                     *(_points(graded.get(stage, unseen)) for stage in stages),
+                    _points(final.told.raw.score),
                     _points(final.result.score),
                     shown(final.lateness.percent),
                     spreadsheet_cell(final.lateness.reason),

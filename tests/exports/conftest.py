@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from autograder.adjustments import Adjusted
 from autograder.assignment import Late, load_assignment
 from autograder.downloads.handin import Origin
 from autograder.exports.filling import Wanted
@@ -66,7 +67,7 @@ def finals(grade: Grade) -> Finals:
         for name, part in parts.items():
             if isinstance(part, tuple):
                 part, origins[name] = part
-            results.append(grade(name, part))
+            results.append(Adjusted(grade(name, part), grade(name, part)))
         return final_scores(results, origins, late)
 
     return make  # type: ignore[return-value]

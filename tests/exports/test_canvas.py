@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from autograder.adjustments import Adjusted
 from autograder.assignment import Late
 from autograder.downloads.handin import Origin
 from autograder.errors import WrongUse
@@ -20,6 +21,13 @@ from autograder.roster import Person
 from autograder.sheet import Sheet, written
 
 Finals = Callable[..., tuple[Final, ...]]
+
+
+def as_graded(result: Result) -> Adjusted:
+    """A result that no teacher changed."""
+    return Adjusted(result, result)
+
+
 HEADER = (
     "Student,ID,SIS User ID,SIS Login ID,Section,Essay (11),Homework 1 (5567),Current Score,"
     "Final Score\r\n"
@@ -228,7 +236,7 @@ def test_any_class_round_trips(
     }
     extra = grade("an extra student", 1.0)
     sheet = Sheet(written(rows).encode(), "x")
-    account = fill(sheet, final_scores([*results, extra], origins, Late()), wanted)
+    account = fill(sheet, final_scores(map(as_graded, [*results, extra]), origins, Late()), wanted)
     for number in present:
         rows[number + 1][4] = f"{10 * number}"
     assert sheet.encode() == written(rows).encode()

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 from typer.testing import Result as Outcome
 
+from autograder.adjustments import Adjustment
 from autograder.assignment import load_assignment
 from autograder.cli import app
 from autograder.downloads.handin import Origin
@@ -131,6 +132,20 @@ class TestOthers:
         assert outcome.exit_code == 2
         assert "would be overwritten" in outcome.stderr
         assert (graded / "gradebook.db").read_bytes() == b"SQLite format 3\0"
+
+
+class TestChangesByHand:
+    def test_they_count_and_the_graded_score_stands_beside_them(self, graded: Path) -> None:
+        with Gradebook(graded / "results") as book:
+            book.adjust(Adjustment("ada", "causal", "projections", 30.0, "said so well"))
+        (row,) = [
+            row
+            for row in csv.DictReader(io.StringIO(run("csv", graded / "results").stdout))
+            if row["student"] == "ada"
+        ]
+        assert (row["causal"], row["raw_score"], row["adjusted_score"]) == ("30", "80", "86")
+        run("canvas", graded / "results", "--into", graded / "gradebook.csv")
+        assert b"4021,S,86" in (graded / "gradebook.csv").read_bytes()
 
 
 class TestWrongUse:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from autograder.adjustments import Adjusted
 from autograder.assignment import Late, load_assignment
 from autograder.downloads.handin import Origin
 from autograder.exports.final import final_scores, without_hand_in
@@ -17,38 +18,45 @@ LATE = Late(datetime(2026, 10, 1, tzinfo=UTC), percent_per_day=10, cap_percent=5
 CAUSAL = load_assignment().stage("causal")
 
 
+def as_graded(result: Result) -> Adjusted:
+    """A result that no teacher changed."""
+    return Adjusted(result, result)
+
+
 def test_lateness_is_taken_off_total_and_stages_and_the_raw_score_is_kept(
     grade: Callable[..., Result],
 ) -> None:
-    (final,) = final_scores([grade("ada", 0.8)], {"ada": Origin("canvas", late=True)}, LATE)
+    (final,) = final_scores(
+        [as_graded(grade("ada", 0.8))], {"ada": Origin("canvas", late=True)}, LATE
+    )
     assert (final.result.score, final.score) == (80.0, 64.0)
     assert final.stage(CAUSAL) == 19.2
     assert final.lateness.percent == 20
 
 
 def test_nobody_is_charged_who_was_in_time(grade: Callable[..., Result]) -> None:
-    (final,) = final_scores([grade("ada", 0.8)], {}, LATE)
+    (final,) = final_scores([as_graded(grade("ada", 0.8))], {}, LATE)
     assert (final.score, final.lateness.reason) == (80.0, "")
 
 
 def test_what_the_kit_failed_on_has_no_score(grade: Callable[..., Result]) -> None:
-    (final,) = final_scores([grade("ada", None)], {"ada": Origin("canvas", late=True)}, LATE)
+    (final,) = final_scores(
+        [as_graded(grade("ada", None))], {"ada": Origin("canvas", late=True)}, LATE
+    )
     assert final.score is None
 
 
 def test_unreadable_work_is_zero_in_every_stage() -> None:
     unreadable = Result(1, "eve", "", "attention", 0.0, 100.0, (), (), "error", "damaged")
-    (final,) = final_scores([unreadable], {}, LATE)
+    (final,) = final_scores([as_graded(unreadable)], {}, LATE)
     assert (final.score, final.stage(CAUSAL)) == (0.0, 0.0)
 
 
-def test_adjustments_come_before_lateness(grade: Callable[..., Result]) -> None:
-    def adjust(result: Result) -> Result:
-        return msgspec.structs.replace(result, score=(result.score or 0) + 10)
-
-    late = {"ada": Origin("canvas", late=True)}
-    (final,) = final_scores([grade("ada", 0.8)], late, LATE, adjust=adjust)
-    assert (final.result.score, final.score) == (90.0, 72.0)
+def test_a_teachers_changes_come_before_lateness(grade: Callable[..., Result]) -> None:
+    raw = grade("ada", 0.8)
+    told = Adjusted(msgspec.structs.replace(raw, score=90.0), raw)
+    (final,) = final_scores([told], {"ada": Origin("canvas", late=True)}, LATE)
+    assert (final.told.raw.score, final.result.score, final.score) == (80.0, 90.0, 72.0)
 
 
 def test_times_find_students_groups_and_who_handed_nothing_in(
@@ -65,18 +73,22 @@ def test_times_find_students_groups_and_who_handed_nothing_in(
         "ada": Origin("canvas", people=(Person("ada", email="ada@x.org"),)),
         "Team A": Origin("moodle", people=(Person("gabo"), Person("chen"))),
     }
-    finals = final_scores([grade("ada"), grade("Team A"), grade("on time")], origins, LATE, times)
+    finals = final_scores(
+        [as_graded(grade(name)) for name in ("ada", "Team A", "on time")], origins, LATE, times
+    )
     assert [final.score for final in finals] == [90.0, 80.0, 100.0]
     assert [person.student for person in without_hand_in(finals, times)] == ["nobody"]
 
 
 def test_a_groups_score_is_everyones(grade: Callable[..., Result]) -> None:
     origins = {"Team A": Origin("moodle", people=(Person("gabo"), Person("chen")))}
-    (final,) = final_scores([grade("Team A")], origins, LATE)
+    (final,) = final_scores([as_graded(grade("Team A"))], origins, LATE)
     assert final.people == ((Person("gabo"),), (Person("chen"),))
 
 
 def test_a_student_is_looked_for_by_the_platforms_marks_first(grade: Callable[..., Result]) -> None:
     said, person = Person(name="sampleada", id="4021"), Person("ada", login="al1")
-    (final,) = final_scores([grade("ada")], {"ada": Origin("canvas", said, (person,))}, LATE)
+    (final,) = final_scores(
+        [as_graded(grade("ada"))], {"ada": Origin("canvas", said, (person,))}, LATE
+    )
     assert final.people == ((said, person, Person(student="ada")),)

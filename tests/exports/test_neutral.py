@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from autograder.adjustments import Adjusted
 from autograder.assignment import Late
 from autograder.downloads.handin import Origin
 from autograder.exports.filling import Wanted
@@ -18,6 +19,13 @@ from autograder.result import Result
 from autograder.roster import Person
 
 Finals = Callable[..., tuple[Final, ...]]
+
+
+def as_graded(result: Result) -> Adjusted:
+    """A result that no teacher changed."""
+    return Adjusted(result, result)
+
+
 LATE = Late(datetime(2026, 10, 1, tzinfo=UTC), flat_percent=25)
 ADA = Origin(
     "canvas",
@@ -48,6 +56,7 @@ class TestCsv:
             "causal": "24",
             "multi_head": "24",
             "raw_score": "80",
+            "adjusted_score": "80",
             "late_percent": "25",
             "late": "late, nobody knows how much",
             "score": "60",
@@ -80,7 +89,7 @@ class TestCsv:
         self, grade: Callable[..., Result], wanted: Wanted, name: str
     ) -> None:
         origins = {name: Origin("canvas", Person(name=name, login="=1+1"))}
-        (row,) = rows(as_csv(final_scores([grade(name)], origins, LATE), wanted))
+        (row,) = rows(as_csv(final_scores([as_graded(grade(name))], origins, LATE), wanted))
         for cell in (row["student"], row["name"], row["login"]):
             assert not cell.startswith(("=", "+", "-", "@", "|", "%", "\t", "\r", "\n"))
         assert row["score"] == "100"
@@ -138,7 +147,7 @@ class TestJunit:
 
     def test_work_that_could_not_be_read_is_an_error(self, wanted: Wanted) -> None:
         eve = Result(1, "eve", "", "attention", 0.0, 100.0, (), (), "error", "eve.zip: damaged")
-        root = ElementTree.fromstring(as_junit(final_scores([eve], {}, LATE), wanted))
+        root = ElementTree.fromstring(as_junit(final_scores([as_graded(eve)], {}, LATE), wanted))
         (error,) = root.iter("error")
         assert error.get("message") == "eve.zip: damaged"
 
@@ -147,6 +156,6 @@ class TestJunit:
     def test_no_name_and_no_message_breaks_the_file(
         self, grade: Callable[..., Result], wanted: Wanted, name: str, message: str
     ) -> None:
-        final = final_scores([grade(name, 0.5, message)], {}, LATE)
+        final = final_scores([as_graded(grade(name, 0.5, message))], {}, LATE)
         root = ElementTree.fromstring(as_junit(final, wanted))
         assert len(list(root.iter("failure"))) == 4
