@@ -21,6 +21,7 @@ from autograder.feedback.files import write_class, write_student
 from autograder.gradebook import Gradebook, Outcome, Record, Run
 from autograder.grading_key import GradingKey
 from autograder.result import SCHEMA, Result
+from autograder.roster import Roster
 from autograder.similarity import Pair, similar_pairs
 from autograder.submission import Submission, Unreadable
 
@@ -137,6 +138,16 @@ def last_assignment(out: Path) -> Assignment:
     """The assignment of the last run of a gradebook."""
     with Gradebook(out) as book:
         return last_class(book)[2]
+
+
+def last_roster(out: Path) -> Roster | None:
+    """The people whom the last run's entries were matched with; None without a roster."""
+    with Gradebook(out) as book:
+        run = book.last_run()
+        origins = book.origins(run) if run else {}
+    known = (person for each in origins.values() for person in each.people if person.student)
+    people = tuple(dict.fromkeys(known))
+    return Roster(people) if people else None
 
 
 def _with_details(record: Record) -> Graded:

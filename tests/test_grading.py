@@ -13,11 +13,21 @@ import msgspec
 import pytest
 
 from autograder.assignment import Assignment, load_assignment
+from autograder.downloads.handin import Origin
 from autograder.errors import KitFault, SurroundingsLack, WrongUse
 from autograder.gradebook import Gradebook
-from autograder.grading import Job, entries_of, grade_class, report_class, stages_of, ungraded
-from autograder.grading_key import grading_key
+from autograder.grading import (
+    Job,
+    entries_of,
+    grade_class,
+    last_roster,
+    report_class,
+    stages_of,
+    ungraded,
+)
+from autograder.grading_key import GradingKey, grading_key
 from autograder.result import Result, StageResult, decode_result
+from autograder.roster import Person
 from autograder.submission import Submission
 
 OUT = Path("elsewhere")
@@ -378,3 +388,13 @@ class TestReport:
         Gradebook(tmp_path / "out", create=True).close()
         with pytest.raises(WrongUse, match="nothing was graded into it yet"):
             report_class(tmp_path / "out")
+
+
+def test_a_run_remembers_whom_its_entries_were_matched_with(tmp_path: Path) -> None:
+    ada = Person("ada", "Ada Sample")
+    with Gradebook(tmp_path, create=True) as book:
+        run = book.begin(load_assignment().folder, GradingKey(*"abcdefghi"), ())
+        book.remember(run, {"ada": Origin("canvas", people=(ada,)), "x": Origin("canvas")})
+    roster = last_roster(tmp_path)
+    assert roster is not None
+    assert roster.people == (ada,)

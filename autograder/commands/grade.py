@@ -115,11 +115,18 @@ def report(
     ] = None,
 ) -> None:
     """Write a class's pages and tables again, from its gradebook: autograder report results"""
-    from autograder.grading import entries_of, last_assignment, report_class, similar_in
+    from autograder.grading import (
+        entries_of,
+        last_assignment,
+        last_roster,
+        report_class,
+        similar_in,
+    )
 
     similar = None
     if similarity is not None:
-        similar = similar_in(entries_of(similarity, folder), last_assignment(folder))
+        entries = entries_of(similarity, folder, last_roster(folder))
+        similar = similar_in(entries, last_assignment(folder))
     graded, stages = report_class(folder, similar)
     if text:
         from autograder.feedback.class_text import class_text
