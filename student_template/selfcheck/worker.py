@@ -54,12 +54,12 @@ class Channel:
 
 def main() -> None:
     """Get ready, wait, look at the student's work, end."""
-    channel = Channel()
     import torch
 
     from .mistakes import known
     from .study import study
 
+    channel = Channel()  # only now: what cannot be imported is to be heard of
     known()  # read now what may be needed later
     torch.set_num_threads(1)  # small tensors; more threads only have to be woken
 
