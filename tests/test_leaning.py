@@ -26,9 +26,19 @@ class Heir(Leaning):
 
 
 class Upright(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.mask, self.shared_dropout = torch.ones(2, 2), nn.Dropout(0.1)
+
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
         context_size = tokens.shape[0]
-        return tokens[:context_size]
+        dropped: torch.Tensor = self.shared_dropout(tokens[:context_size] @ self.mask)
+        return dropped
+
+
+class Nested(nn.Module):
+    def forward(self, tokens: torch.Tensor) -> list[torch.Tensor]:
+        return [row * mask for row in tokens]
 
 
 def test_layers_tensors_and_sizes_are_found_and_nothing_else() -> None:
@@ -41,7 +51,11 @@ def test_what_a_base_class_leans_on_is_found_too() -> None:
     assert globals_of(Heir).keys() == globals_of(Leaning).keys()
 
 
-def test_a_local_of_the_same_name_and_torch_itself_are_no_globals() -> None:
+def test_a_comprehension_is_looked_into() -> None:
+    assert globals_of(Nested).keys() == {"mask"}
+
+
+def test_a_local_or_an_attribute_of_the_same_name_and_torch_itself_are_no_globals() -> None:
     assert globals_of(Upright) == {}
     assert globals_of(nn.Linear) == {}
 

@@ -7,7 +7,9 @@ of the right size. Read from code objects; nothing of the student's is run.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import FunctionType
+from dis import get_instructions
+from functools import lru_cache
+from types import CodeType, FunctionType
 from typing import Any
 
 import torch
@@ -35,13 +37,23 @@ def globals_of(kind: type) -> dict[str, object]:
 
 def _look(function: FunctionType, found: dict[str, object]) -> None:
     around: Any = function.__globals__
-    for name in function.__code__.co_names:
+    for name in _global_names(function.__code__):
         if len(found) >= _MOST or type(around) is not dict:
             return
         value = around.get(name)
         size = type(value) is int and value > 1
         if size or is_a(value, _Tensor) or is_a(value, _Module):
             found[name] = value
+
+
+@lru_cache(maxsize=512)
+def _global_names(code: CodeType) -> tuple[str, ...]:
+    """The names that code looks up outside of itself; attributes of these names are none."""
+    names = [each.argval for each in get_instructions(code) if each.opname == "LOAD_GLOBAL"]
+    for inner in code.co_consts:  # comprehensions and lambdas
+        if type(inner) is CodeType:
+            names += _global_names(inner)
+    return tuple(dict.fromkeys(names))
 
 
 def notes_on(kind: type) -> tuple[str, ...]:
