@@ -129,7 +129,6 @@ class TestSameness:
             ("multi_head", "if d_out % num_heads != 0", "if False"),
             ("multi_head", "merged.out_proj.bias.zero_()", "pass"),
             ("multi_head", "first.dropout.p", "0.0"),
-            ("multi_head", "merged.train(wrapper.training)", "merged.eval()"),
             ("multi_head", "num_heads=12", "num_heads=16"),
         ],
     )  # fmt: skip
@@ -142,6 +141,7 @@ class TestSameness:
             ("simplified", "inputs @ query", "torch.mv(inputs, query)"),
             ("causal", "num_tokens = tokens.shape[-2]", "num_tokens = tokens.shape[1]"),
             ("multi_head", "raise ValueError(", "raise AssertionError("),
+            ("multi_head", "merged.train(wrapper.training)", "merged.eval()"),
         ],
     )
     def test_the_same_program_in_other_words_is_not(

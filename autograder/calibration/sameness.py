@@ -318,7 +318,7 @@ def _of_merging(space: Namespace, chosen: Configuration) -> Iterator[tuple[str, 
     wrapper = _made(space, "MultiHeadAttentionWrapper", chosen).train(chosen.seed % 2 == 0)
     merged = space["merge_heads"](wrapper)
     yield from _state(wrapper, "wrapper ")
-    yield from _state(merged)
+    yield from (shown for shown in _state(merged) if shown[0] != "mode")  # nothing is promised
     tokens = chosen.numbers(chosen.batch, chosen.tokens, chosen.d_in)
     yield from _run(merged, tokens, chosen)
 
