@@ -29,7 +29,7 @@ $(READY): pyproject.toml constraints.txt hatch_build.py
 ifneq ($(TORCH_INDEX),)
 	$(BIN)/python -m pip install --quiet --index-url $(TORCH_INDEX) -c constraints.txt torch
 endif
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,nbgrader,otter]'
 	@touch $@
 
 grade: $(READY)  ## grade the example class into results/
@@ -52,8 +52,8 @@ format: $(READY)  ## bring the code into the common format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-release: $(READY)  ## build the student template from the solutions
-	$(BIN)/autograder release template
+release: $(READY)  ## build template, notebooks and bundles from the solutions
+	$(BIN)/autograder release all
 
 figures: $(READY)  ## draw the handouts' figures
 	$(BIN)/autograder release figures
@@ -95,4 +95,4 @@ endif
 	@touch $@
 
 clean:  ## remove what was built: .venv, results, caches
-	rm -rf $(VENV) .venv-bench results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-bench build results .mypy_cache .pytest_cache .ruff_cache .hypothesis
