@@ -125,6 +125,8 @@ class Feedback(_Table, frozen=True):
     show_expected_numbers: bool = False
     show_inputs: bool = False
     explanations: Literal["always", "after_due", "never"] = "always"
+    # Where students hand in as often as they like, a reason at once would be an oracle.
+    explanations_online: Literal["always", "after_due", "never"] = "after_due"
 
 
 class Late(_Table, frozen=True):

@@ -29,6 +29,7 @@ WITHOUT_EFFECT = (
     "gradebook_tables.py",
     "history.py",
     "item_analysis.py",
+    "platforms",
     "release",
     "similarity.py",
 )

@@ -87,7 +87,7 @@ def environment() -> Environment:
         heatmap=heatmap_svg,
         line=one_line,
         points=points,
-        prose=_prose,
+        prose=prose,
         prose_line=_with_code,
         words=WORDS.__getitem__,
     )
@@ -95,7 +95,7 @@ def environment() -> Environment:
     return made
 
 
-def _prose(text: str) -> Markup:
+def prose(text: str) -> Markup:
     """Paragraphs, with what stands in backticks as code; everything else is escaped."""
     paragraphs = (part for part in re.split(r"\n\s*\n", plain(text).strip()) if part)
     return Markup("\n").join(Markup("<p>{}</p>").format(_with_code(each)) for each in paragraphs)

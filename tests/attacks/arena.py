@@ -39,6 +39,7 @@ from autograder.feedback.pages import student_page
 from autograder.feedback.plain import file_name
 from autograder.feedback.telling_all import full_view
 from autograder.feedback.terminal import class_view
+from autograder.platforms import results_json
 from autograder.result import Result, decode_result, encode_result
 from autograder.submission import Submission, Unreadable, name_of, read_submission
 from autograder.worker import Worker
@@ -368,6 +369,13 @@ def shown(result: Result, assignment: Assignment, details: Details | None = None
     rows = list(csv.reader(io.StringIO(grades_csv([result], assignment.stages))))
     if len(rows) != 2 or rows[1][0].startswith(("=", "+", "-", "@", "\t", "\r", "\n")):
         breaches.append("its formula is in the spreadsheet")
+    try:
+        told = results_json.encode(results_json.results_of(result, assignment)).decode()
+    except AutograderError as fault:
+        breaches.append(f"Gradescope would not take it: {fault}")
+    else:
+        if re.search(r"(?<!\\)<(script|img|iframe)", "\n".join(texts_of(json.loads(told)))):
+            breaches.append("its markup is in Gradescope's file")
     name = file_name(result.submission)
     if "/" in name or name.startswith("..") or CODES.search(name):
         breaches.append("its name leads elsewhere")

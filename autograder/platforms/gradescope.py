@@ -1,0 +1,104 @@
+"""What `run_autograder` starts on Gradescope: one submission in, one `results.json` out.
+
+Whatever happens, a valid file is there at the end. One that says that grading did not finish is
+written before anything else, and replaced when there is more to say.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from autograder.assignment import Assignment, load_assignment
+from autograder.errors import AutograderError, KitFault, SurroundingsLack
+from autograder.feedback.files import write
+from autograder.grading import WEAK_ISOLATION
+from autograder.platforms.results_json import Results, encode, failed, results_of
+from autograder.platforms.warm import unreadable
+from autograder.result import Result
+from autograder.submission import Submission, Unreadable, read_submission
+from autograder.worker import Worker
+
+SETTINGS = "settings.json"
+KIT = "kit"
+TRIES = 2
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the bundle was built with. `assignment`: its folder, from the bundle's."""
+
+    assignment: str
+    isolation: Literal["bubblewrap", "landlock", "process"] | None = None
+    leaderboard: bool = False
+    seconds: float = 540.0  # of the ten minutes that the platform gives; then nobody waits longer
+
+
+def main(root: Path) -> int:
+    """Grade `root`/submission into `root`/results; the exit code says whether the kit failed."""
+    place = root / "results" / "results.json"
+    write(place, encode(failed("grading did not come to an end")))
+    try:
+        results = _results(root)
+    except AutograderError as error:
+        results = failed(str(error))
+    except Exception as error:
+        results = failed(f"{type(error).__name__}: {error}")
+    write(place, encode(results))
+    if not results.extra_data.get("kit_failed"):
+        return 0
+    print(results.output, file=sys.stderr)
+    return 1
+
+
+def _results(root: Path) -> Results:
+    began = time.monotonic()
+    source = root / "source"
+    settings = msgspec.json.decode((source / SETTINGS).read_bytes(), type=Settings)
+    assignment = load_assignment(source / settings.assignment)
+    try:
+        submission = read_submission(root / "submission", assignment.limits, "submission")
+    except Unreadable as error:
+        result = unreadable(assignment, "submission", str(error))
+    else:
+        result = _graded(assignment, submission, settings, began + settings.seconds)
+    results = results_of(result, assignment, leaderboard=settings.leaderboard)
+    return msgspec.structs.replace(results, execution_time=round(time.monotonic() - began, 1))
+
+
+def _graded(
+    assignment: Assignment, submission: Submission, settings: Settings, until: float
+) -> Result:
+    """The result; once more with a new worker where one died, as long as there is time."""
+    for attempt in range(1, TRIES + 1):
+        left = until - time.monotonic()
+        if left <= 0:
+            break
+        with Worker(assignment.folder, settings.isolation) as worker:
+            watch = threading.Timer(left, worker.kill)
+            watch.daemon = True
+            watch.start()
+            try:
+                if worker.isolation == WEAK_ISOLATION and settings.isolation is None:
+                    raise SurroundingsLack(
+                        "no isolation but a separate process is to be had here, which student code"
+                        " can get out of; `autograder release gradescope --isolation process` makes"
+                        " a bundle that takes it"
+                    )
+                result = worker.grade(submission).result
+                worker.kill()  # which is quicker than to let it go
+                return result
+            except KitFault:
+                if attempt == TRIES and time.monotonic() < until:
+                    raise
+            finally:
+                watch.cancel()
+    raise KitFault(f"this machine did not finish within {settings.seconds:g} seconds")
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
