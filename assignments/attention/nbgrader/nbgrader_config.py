@@ -1,0 +1,25 @@
+# >>> attention autograder: written by `autograder release nbgrader`, changes get lost
+from nbconvert.preprocessors import ClearMetadataPreprocessor
+from nbgrader import preprocessors
+
+from autograder.platforms.nbgrader import BehindTheWall, RestoreCells
+
+c = get_config()
+c.Autograde.sanitize_preprocessors = [
+    preprocessors.ClearOutput,
+    RestoreCells,  # in the place of DeduplicateIds
+    preprocessors.OverwriteKernelspec,
+    preprocessors.OverwriteCells,
+    preprocessors.CheckCellMetadata,
+]
+c.OverwriteCells.add_missing_cells = True
+c.Autograde.autograde_preprocessors = [
+    BehindTheWall,  # in the place of Execute
+    preprocessors.IgnorePattern,
+    ClearMetadataPreprocessor,
+    preprocessors.LimitOutput,
+    preprocessors.SaveAutoGrades,
+    preprocessors.AssignLatePenalties,
+    preprocessors.CheckCellMetadata,
+]
+# <<< attention autograder

@@ -1,0 +1,172 @@
+"""The notebook that `otter assign` takes, with all stages in it.
+
+Each name to write is a question whose tests are the public checks; otter counts them when a
+student runs them, and when work is graded they are left out. Each criterion is a question with the
+criterion's points and one hidden test that cannot pass by itself: the plugin
+`autograder.platforms.otter.BehindTheWall` decides it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from autograder.assignment import Assignment, Criterion, Stage
+from autograder.errors import SurroundingsLack
+from autograder.platforms.names import criterion_key
+from autograder.release import stubs
+from autograder.release.built import Files
+from autograder.release.cells import Cell, code_cell, notebook_bytes, raw_cell, text_cell
+from autograder.release.lesson import Exercise, Lesson, figure_files, lessons_of
+from autograder.release.public_checks import RUNNER, PublicCheck, cell_of, shared_cell
+from autograder.whereabouts import find_assignment
+
+PLUGIN = "autograder.platforms.otter.BehindTheWall"
+
+_CONFIG = """\
+# ASSIGNMENT CONFIG
+init_cell: true
+check_all_cell: false
+export_cell:
+    pdf: false
+    run_tests: false
+    ignore_log: true
+run_tests: false
+tests:
+    files: true
+    ok_format: false
+generate:
+    show_hidden: true
+    force_public_test_summary: false
+plugins:
+{plugins}"""
+
+_HEAD = """\
+# {title}
+
+*You write in this notebook, in the cells that raise an error now. Where the text names a file in
+`{package}/`, the cells of that stage are meant. Keep the names of functions and classes, and their
+arguments; add cells of your own as you like. `grader.check(...)` runs the public checks of a name.
+They tell how far you are. Your points come from hidden checks, after you have handed in.*"""
+
+_TEST = '''\
+""" # BEGIN TEST CONFIG
+success_message: "A public check passed: {words}. The hidden ones try more."
+failure_message: "A public check failed: {words}. The last line below says what was expected."
+""" # END TEST CONFIG
+{source}'''
+
+_CRITERION = '''\
+""" # BEGIN TEST CONFIG
+hidden: true
+points: {points}
+""" # END TEST CONFIG
+def hidden_checks_decide():
+    raise AssertionError("not judged: the plugin {plugin} has to run")'''
+
+
+def otter_files(assignment: Assignment, named: Path | None = None) -> Files:
+    """Everything that is built: path within the folder to content.
+
+    named: the assignment as it was named by hand, to be named in the configuration as well.
+    """
+    if find_spec("otter") is None:
+        raise SurroundingsLack(
+            "otter-grader is not installed; it comes with the extra: pip install"
+            " 'attention-autograder[otter]'"
+        )
+    lessons = lessons_of(assignment)
+    figures: dict[str, bytes] = {}
+    for lesson in lessons:
+        figures |= figure_files(lesson)
+    cells = _cells(assignment, lessons, sorted(figures), named)
+    return {f"{assignment.id}.ipynb": notebook_bytes(cells), **figures}
+
+
+def _cells(
+    assignment: Assignment, lessons: tuple[Lesson, ...], figures: list[str], named: Path | None
+) -> Iterator[Cell]:
+    yield raw_cell("config", _config(figures, named))
+    head = _HEAD.format(title=assignment.title, package=assignment.solutions.name)
+    yield text_cell("how-to", head)
+    imports = dict.fromkeys(line for each in lessons for line in each.imports.splitlines())
+    yield code_cell("imports", "\n".join(imports))
+    yield code_cell("public-checks", shared_cell(assignment))
+    for lesson in lessons:
+        stage = lesson.stage
+        for number, section in enumerate(lesson.sections, 1):
+            yield text_cell(f"{stage.id}-text-{number}", section)
+        yield text_cell(f"{stage.id}-code", f"## Your code\n\n{lesson.introduction}")
+        for exercise in lesson.exercises:
+            yield from _exercise(exercise)
+        yield text_cell(f"{stage.id}-points", f"## Points of stage {lesson.number}")
+        for criterion in stage.criteria:
+            yield from _criterion(stage, criterion)
+
+
+def _config(figures: list[str], named: Path | None) -> str:
+    if named is None:
+        plugins = f"    - {PLUGIN}"
+    else:
+        plugins = f"    - {PLUGIN}:\n        assignment: {find_assignment(named).parent}"
+    text = _CONFIG.format(plugins=plugins)
+    if figures:
+        text += "\nfiles:\n" + "\n".join(f"    - {path}" for path in figures)
+    return text
+
+
+def _exercise(exercise: Exercise) -> Iterator[Cell]:
+    name = exercise.name
+    yield raw_cell(f"{name}-begin", f"# BEGIN QUESTION\nname: {name}")
+    yield text_cell(f"{name}-text", f"### `{name}`")
+    yield raw_cell(f"{name}-solution-begin", "# BEGIN SOLUTION")
+    yield code_cell(name, _solution(exercise.solution))
+    yield raw_cell(f"{name}-solution-end", "# END SOLUTION")
+    if exercise.checks:
+        yield raw_cell(f"{name}-tests-begin", "# BEGIN TESTS")
+        for number, check in enumerate(exercise.checks, 1):
+            yield code_cell(f"{name}-test-{number}", _test(check))
+        yield raw_cell(f"{name}-tests-end", "# END TESTS")
+    yield raw_cell(f"{name}-end", "# END QUESTION")
+
+
+def _solution(source: str) -> str:
+    """A solution in otter's marks, with what students get instead of it."""
+    lines = []
+    for line in source.splitlines():
+        margin = line[: len(line) - len(line.lstrip())]
+        if line.strip() == stubs.BEGIN:
+            lines.append(f"{margin}# BEGIN SOLUTION NO PROMPT")
+        elif line.strip() == stubs.END:
+            lines += [
+                f"{margin}# END SOLUTION",
+                f'{margin}""" # BEGIN PROMPT',
+                f'{margin}raise NotImplementedError("not written yet")',
+                f'{margin}"""; # END PROMPT',
+            ]
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _test(check: PublicCheck) -> str:
+    """A check as one function whose parameters otter fills from the notebook."""
+    words = check.name.removeprefix("test_").replace("_", " ")
+    body = textwrap.indent(cell_of([check], "# What is checked, and then the check."), "    ")
+    parameters = ", ".join([RUNNER, *check.subjects])
+    return _TEST.format(words=words, source=f"def {check.name}({parameters}):\n{body}")
+
+
+def _criterion(stage: Stage, criterion: Criterion) -> Iterator[Cell]:
+    key = criterion_key(stage.id, criterion.id)
+    unit = "point" if criterion.points == 1 else "points"
+    begin = f"# BEGIN QUESTION\nname: {key}\npoints: {criterion.points}\ncheck_cell: false"
+    yield raw_cell(f"{key}-begin", begin)
+    yield text_cell(f"{key}-text", f"**{criterion.title}**: {criterion.points} {unit}")
+    yield raw_cell(f"{key}-tests-begin", "# BEGIN TESTS")
+    test = _CRITERION.format(points=criterion.points, plugin=PLUGIN)
+    yield code_cell(f"{key}-test", test)
+    yield raw_cell(f"{key}-tests-end", "# END TESTS")
+    yield raw_cell(f"{key}-end", "# END QUESTION")

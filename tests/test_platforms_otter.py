@@ -1,0 +1,265 @@
+"""otter-grader's own commands: assign, check and run, with our judge in the place of its kernel."""
+
+import json
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
+
+import notebook_class  # noqa: E402
+
+from autograder.assignment import Assignment, load_assignment  # noqa: E402
+from autograder.platforms import gradescope  # noqa: E402
+from autograder.platforms.names import criteria_of, results_of  # noqa: E402
+from autograder.platforms.warm import WarmJudge  # noqa: E402
+from autograder.release import stubs  # noqa: E402
+from autograder.release.otter import otter_files  # noqa: E402
+from autograder.release.template import solution_lines  # noqa: E402
+
+ATTENTION = load_assignment(ROOT)
+BIN = Path(sys.executable).parent
+DEFINES = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
+
+
+def name_of(cell: notebook_class.Cell) -> str | None:
+    """The name that is to be written in a cell of a student's notebook."""
+    source = "".join(cell["source"])
+    found = DEFINES.match(source)
+    return found[1] if found and "NotImplementedError" in source else None
+
+
+def otter(folder: Path, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """One of otter's commands, away from the user's own settings."""
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    return subprocess.run(
+        [BIN / "otter", *command],
+        cwd=folder,
+        env={**os.environ, "HOME": str(home), "PATH": f"{BIN}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def assignment(tmp_path_factory: pytest.TempPathFactory) -> Assignment:
+    return load_assignment(notebook_class.small_course(tmp_path_factory.mktemp("course")))
+
+
+def told() -> list[str]:
+    """The commands of docs/otter.md."""
+    page = (ROOT / "docs" / "otter.md").read_text("utf-8")
+    return page.split("```")[1].split("\n")[1:-1]
+
+
+def shell(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    """A command of the documentation, as it stands there."""
+    return subprocess.run(
+        ["sh", "-c", line],
+        cwd=folder,
+        env={**os.environ, "HOME": str(folder), "PATH": f"{BIN}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def assigned(assignment: Assignment) -> Path:
+    """What `otter assign` makes of the notebook of a course that lies outside of the checkout."""
+    release, enter, assign = told()[:3]
+    assert shell(assignment.folder, release).returncode == 2, "there are no public checks yet"
+    (assignment.folder.parents[1] / "student_template").symlink_to(ROOT / "student_template")
+    built = shell(assignment.folder, release)
+    assert built.returncode == 0, built.stderr
+    assert enter == "cd course"
+    ended = shell(assignment.folder / "course", assign)
+    assert ended.returncode == 0, ended.stderr
+    return assignment.folder / "course" / "dist"
+
+
+@pytest.fixture(scope="module")
+def student(assigned: Path) -> notebook_class.Notebook:
+    notebook: notebook_class.Notebook = json.loads(
+        (assigned / "student" / "attention.ipynb").read_text("utf-8")
+    )
+    return notebook
+
+
+@pytest.fixture(scope="module")
+def handed_in(assigned: Path, student: notebook_class.Notebook) -> dict[str, Path]:
+    """Right and wrong work, as students save it in the folder that they were given."""
+    kinds = {
+        "right": notebook_class.solved(),
+        "wrong": notebook_class.modules_of(wrong="causal/no-mask"),
+    }
+    places = {}
+    for kind, modules in kinds.items():
+        notebook = student
+        for stage in notebook_class.STAGES:
+            notebook = notebook_class.filled(notebook, modules[stage], name_of)
+        places[kind] = assigned / "student" / f"{kind}.ipynb"
+        notebook_class.write(notebook, places[kind])
+    return places
+
+
+@pytest.fixture(scope="module")
+def run(assigned: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Any]:
+    """`otter run`, and the results that it wrote."""
+    (bundle,) = (assigned / "autograder").glob("*.zip")
+
+    def one(work: Path) -> Any:
+        out = tmp_path_factory.mktemp("out")
+        ended = otter(out, "run", "-a", bundle, "-o", out, work)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return json.loads((out / "results.json").read_text("utf-8"))
+
+    return one
+
+
+@pytest.fixture(scope="module")
+def judge(assignment: Assignment) -> Iterator[WarmJudge]:
+    judge = WarmJudge(assignment)
+    yield judge
+    judge.close()
+
+
+def scores_of(results: Any) -> dict[str, float]:
+    return {test["name"]: test["score"] for test in results["tests"]}
+
+
+class TestWhatStudentsGet:
+    def test_building_the_notebook_again_changes_nothing(self) -> None:
+        for name, data in otter_files(ATTENTION).items():
+            assert (ATTENTION.folder / "otter" / name).read_bytes() == data, name
+
+    def test_it_gives_no_solution_away(self, assigned: Path) -> None:
+        secrets = solution_lines(ATTENTION)
+        for path in (assigned / "student").rglob("*.*"):
+            text = path.read_text("utf-8")
+            if path.suffix == ".ipynb":
+                cells = json.loads(text)["cells"]
+                text = "\n".join("".join(cell["source"]) for cell in cells)
+            assert stubs.leaks(text, secrets) == (), path
+
+    def test_every_name_is_a_stub(self, student: notebook_class.Notebook) -> None:
+        assert [name for cell in student["cells"] if (name := name_of(cell))] == list(
+            ATTENTION.names
+        )
+
+    def test_it_has_public_checks_with_messages_and_no_test_of_a_criterion(
+        self, assigned: Path
+    ) -> None:
+        tests = {path.stem: path.read_text("utf-8") for path in assigned.glob("student/tests/*.py")}
+        assert set(tests) <= set(ATTENTION.names)
+        assert {"softmax", "copy_weights", "CausalAttention", "merge_heads"} <= set(tests)
+        for text in tests.values():
+            assert text.count("success_message") == text.count("failure_message") > 0
+            assert "hidden=True" not in text
+
+    def test_check_tells_what_is_not_written_and_what_is_right(
+        self, assigned: Path, handed_in: dict[str, Path]
+    ) -> None:
+        unwritten = otter(assigned / "student", "check", "attention.ipynb", "-q", "softmax")
+        assert "A public check failed: softmax turns scores into weights." in unwritten.stdout
+        assert "NotImplementedError: not written yet" in unwritten.stdout
+        wrong = otter(assigned / "student", "check", handed_in["wrong"], "-q", "CausalAttention")
+        assert "A public check failed: a later token cannot change" in wrong.stdout
+        assert "A public check passed: shorter sequences work." in wrong.stdout
+
+
+class TestTheGrades:
+    def test_run_gives_the_judges_scores_and_reasons(
+        self, run: Callable[[Path], Any], handed_in: dict[str, Path], judge: WarmJudge
+    ) -> None:
+        expected = results_of(judge.grade(handed_in["wrong"], "wrong"), judge.assignment)
+        results = run(handed_in["wrong"])
+        assert scores_of(results) == {name: each.score for name, each in expected.items()}
+        assert list(scores_of(results)) == list(criteria_of(ATTENTION))
+        assert sum(scores_of(results).values()) == 95.0
+        said = {test["name"]: test["output"] for test in results["tests"]}
+        assert "All points." in said["causal-scaling"]
+        assert "Every token sees every other one" in said["causal-masking"]
+        assert "NameError" not in json.dumps(results)
+
+    @pytest.mark.parametrize("kind", ["right", "wrong"])
+    def test_our_bundle_for_gradescope_gives_the_same_scores(
+        self, kind: str, handed_in: dict[str, Path], judge: WarmJudge, tmp_path: Path
+    ) -> None:
+        (tmp_path / "source").mkdir()
+        settings = {"assignment": str(judge.assignment.folder)}
+        (tmp_path / "source" / "settings.json").write_text(json.dumps(settings))
+        (tmp_path / "submission").mkdir()
+        (tmp_path / "submission" / "work.ipynb").write_bytes(handed_in[kind].read_bytes())
+        assert gradescope.main(tmp_path) == 0
+        told = json.loads((tmp_path / "results" / "results.json").read_text("utf-8"))
+        assert told["score"] == judge.grade(handed_in[kind], kind).score
+
+    def test_a_zip_of_traps_is_neither_loaded_nor_imported(
+        self, run: Callable[[Path], Any], handed_in: dict[str, Path], tmp_path: Path
+    ) -> None:
+        mark = tmp_path / "sprung"
+        trap = f"open({str(mark)!r}, 'a').write(__name__)\n"
+        with zipfile.ZipFile(tmp_path / "work.zip", "w") as archive:
+            archive.writestr("attention.ipynb", handed_in["wrong"].read_bytes())
+            archive.writestr(".OTTER_LOG", pickle.dumps(Trap(str(mark))))
+            for name in ("torch.py", "json.py", "sitecustomize.py", "ipykernel/__init__.py"):
+                archive.writestr(name, trap)
+            archive.writestr("conftest.py", trap)
+            archive.writestr("tests/causal-masking.py", f"{trap}name = 'causal-masking'\n")
+        results = run(tmp_path / "work.zip")
+        assert not mark.exists()
+        assert sum(scores_of(results).values()) == 95.0
+
+    def test_points_that_changed_since_are_an_error_and_no_score(
+        self, assigned: Path, assignment: Assignment, handed_in: dict[str, Path], tmp_path: Path
+    ) -> None:
+        file = assignment.folder / "assignment.toml"
+        text = file.read_text("utf-8")
+        swapped = text.replace('id = "scores"\ntitle = "A score', 'id = "scored"\ntitle = "A score')
+        assert swapped != text
+        (bundle,) = (assigned / "autograder").glob("*.zip")
+        file.write_text(swapped, "utf-8")
+        try:
+            ended = otter(tmp_path, "run", "-a", bundle, "-o", tmp_path, handed_in["right"])
+        finally:
+            file.write_text(text, "utf-8")
+        assert ended.returncode != 0
+        assert not (tmp_path / "results.json").exists()
+
+
+class TestTheDocumentation:
+    def test_its_last_commands_check_and_grade_what_a_student_saved(
+        self, assigned: Path, handed_in: dict[str, Path], tmp_path: Path
+    ) -> None:
+        enter, check, run = told()[3:]
+        assert enter == "cd dist/student"
+        assert len(told()) <= 10
+        shutil.copytree(assigned, tmp_path / "dist", ignore=shutil.ignore_patterns("home"))
+        student = tmp_path / "dist" / "student"
+        shutil.copyfile(handed_in["right"], student / "attention.ipynb")
+        assert "All tests passed!" in shell(student, check).stdout
+        ended = shell(student, run)
+        assert ended.returncode == 0, ended.stderr
+        results = json.loads((student / "results.json").read_text("utf-8"))
+        assert sum(scores_of(results).values()) == 100.0
+
+
+class Trap:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, mark: str) -> None:
+        self._mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (self._mark, "w")
