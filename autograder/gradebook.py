@@ -4,26 +4,21 @@ One process writes at a time, which a lock on the folder sees to. Each result is
 soon as it is known, so a run that is killed loses nothing; the next one goes on from there.
 """
 
-import sqlite3
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Literal
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from autograder.adjustments import Adjustment
 from autograder.downloads.handin import Origin
-from autograder.errors import SurroundingsLack, WrongUse
-from autograder.gradebook_tables import ADDED, TABLES, VERSION
+from autograder.errors import WrongUse
+from autograder.gradebook_file import GradebookFile
 from autograder.grading_key import GradingKey
 from autograder.result import Result, decode_result, encode_result
+from autograder.similarity import Pair
 
-FILE_NAME = "gradebook.sqlite"
-LOCK_NAME = ".lock"
 Outcome = Literal["running", "finished", "interrupted", "failed"]
 
 
@@ -51,39 +46,8 @@ class Record(msgspec.Struct, frozen=True):
     isolation: str = ""
 
 
-class Gradebook:
+class Gradebook(GradebookFile):
     """The gradebook of an output folder, locked while it is open."""
-
-    def __init__(self, folder: Path, *, create: bool = False) -> None:
-        """Open the gradebook of `folder`; `create` makes folder and gradebook where missing."""
-        self.folder = folder
-        self.file = folder / FILE_NAME
-        if not create and not self.file.is_file():
-            raise WrongUse(f"{folder}: no {FILE_NAME} in it; name a folder that grade has written")
-        self._lock = _locked(folder)
-        try:
-            self._database = self._connect()
-        except BaseException:
-            self._lock.release()
-            raise
-
-    def __enter__(self) -> "Gradebook":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the database and give the folder free."""
-        try:
-            self._database.close()
-        finally:
-            self._lock.release()
 
     def begin(self, assignment: Path, key: GradingKey, stages: tuple[str, ...]) -> Run:
         """Begin a run, or go on with the last one where that was broken off half-way."""
@@ -260,6 +224,21 @@ class Gradebook:
         )
         return tuple(Adjustment(*row) for row in rows)
 
+    def keep_similar(self, run: Run, pairs: Sequence[Pair]) -> None:
+        """Keep which submissions of a run were found alike, for its pages."""
+        with self._writing():
+            self._database.execute(
+                "insert or replace into similar (run, pairs) values (?, ?)",
+                (run.id, msgspec.json.encode(pairs)),
+            )
+
+    def similar(self, run: Run) -> tuple[Pair, ...] | None:
+        """Which submissions of a run were found alike; None where nobody looked."""
+        row = self._database.execute(
+            "select pairs from similar where run = ?", (run.id,)
+        ).fetchone()
+        return None if row is None else msgspec.json.decode(row[0], type=tuple[Pair, ...])
+
     def records(self, run: Run) -> tuple[Record, ...]:
         """Every student's result in a run, by name."""
         numbers = self._database.execute(
@@ -275,67 +254,6 @@ class Gradebook:
         ).fetchone()
         notes = tuple(filter(None, row[1].split("\n")))
         return Record(decode_result(row[0]), notes, *row[2:])
-
-    def _connect(self) -> sqlite3.Connection:
-        try:
-            database = sqlite3.connect(self.file, isolation_level=None, timeout=10)
-            version = database.execute("pragma user_version").fetchone()[0]
-            database.execute("pragma journal_mode = wal")
-            database.execute("pragma synchronous = normal")
-            database.execute("pragma foreign_keys = on")
-            if version == 0:
-                database.executescript(f"begin; {TABLES} pragma user_version = {VERSION}; commit;")
-            if version in (0, VERSION):
-                database.executescript(ADDED)
-        except sqlite3.OperationalError as error:
-            raise self._lack(error) from None
-        except sqlite3.DatabaseError as error:
-            raise WrongUse(f"{self.file}: not a gradebook ({error})") from None
-        if version not in (0, VERSION):
-            raise WrongUse(f"{self.file}: tables of version {version}; this kit knows {VERSION}")
-        return database
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """One transaction; what the disk refuses is the surroundings' fault."""
-        try:
-            self._database.execute("begin immediate")
-            yield
-            self._database.execute("commit")
-        except sqlite3.OperationalError as error:
-            self._roll_back()
-            raise self._lack(error) from None
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _roll_back(self) -> None:
-        if self._database.in_transaction:
-            self._database.execute("rollback")
-
-    def _lack(self, error: sqlite3.OperationalError) -> SurroundingsLack:
-        return SurroundingsLack(
-            f"{self.file}: cannot be written ({error}); what was graded is kept:"
-            " make room or name another folder, and run again"
-        )
-
-
-def _locked(folder: Path) -> FileLock:
-    lock = FileLock(folder / LOCK_NAME)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise SurroundingsLack(
-            f"{folder}: in use by another run; wait for it, or name another folder"
-        ) from None
-    except FileExistsError:
-        raise WrongUse(f"{folder}: a file, not a folder; name a folder for the results") from None
-    except OSError as error:
-        raise SurroundingsLack(
-            f"{folder}: cannot be written ({error.strerror or error}); name another folder"
-        ) from None
-    return lock
 
 
 def _now() -> str:

@@ -54,4 +54,8 @@ create table if not exists origins (
     origin blob not null,       -- what the platform and the roster said of the entry, JSON
     primary key (run, student)
 ) without rowid;
+create table if not exists similar (
+    run integer primary key references runs,
+    pairs blob not null         -- submissions that were found alike, JSON
+);
 """

@@ -1,6 +1,6 @@
 """A class: who is in it, what has to be graded, and what is done with the results."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -98,9 +98,7 @@ def ungraded(results: tuple[Result, ...]) -> KitFault | None:
     )
 
 
-def report_class(
-    out: Path, similar: Sequence[Pair] | None = None
-) -> tuple[tuple[Graded, ...], tuple[Stage, ...]]:
+def report_class(out: Path) -> tuple[tuple[Graded, ...], tuple[Stage, ...]]:
     """Write the files of the last run again, from the gradebook alone.
 
     The results come back as they count, with teachers' changes laid over them.
@@ -110,9 +108,25 @@ def report_class(
         adjustments = book.adjustments()
         for entry in graded:
             write_student(out, entry, stages, assignment, adjustments)
+        similar = book.similar(last_run(book))
         write_class(out, graded, stages, assignment, adjustments, similar)
     counting = adjusted_results([entry.result for entry in graded], adjustments, stages)
     return tuple(map(Graded, counting, (entry.details for entry in graded))), stages
+
+
+def look_for_similar(out: Path, entries: tuple[Entry, ...]) -> tuple[Pair, ...]:
+    """Compare the entries of the last run with one another, and keep what was found."""
+    with Gradebook(out) as book:
+        run = last_run(book)
+        pairs = similar_in(entries, assignment_of(run))
+        book.keep_similar(run, pairs)
+    return pairs
+
+
+def similar_of(out: Path) -> tuple[Pair, ...] | None:
+    """What was found when the last run's submissions were compared; None where nobody did."""
+    with Gradebook(out) as book:
+        return book.similar(last_run(book))
 
 
 def similar_in(entries: tuple[Entry, ...], assignment: Assignment) -> tuple[Pair, ...]:
@@ -124,20 +138,20 @@ def similar_in(entries: tuple[Entry, ...], assignment: Assignment) -> tuple[Pair
     return similar_pairs(read, assignment)
 
 
-def last_class(book: Gradebook) -> tuple[tuple[Graded, ...], tuple[Stage, ...], Assignment]:
-    """The last run's results as they were graded, its stages, and its assignment."""
+def last_run(book: Gradebook) -> Run:
+    """The newest run. `WrongUse` where there is none."""
     run = book.last_run()
     if run is None:
         raise WrongUse(f"{book.folder}: nothing was graded into it yet")
+    return run
+
+
+def last_class(book: Gradebook) -> tuple[tuple[Graded, ...], tuple[Stage, ...], Assignment]:
+    """The last run's results as they were graded, its stages, and its assignment."""
+    run = last_run(book)
     assignment = assignment_of(run)
     graded = tuple(map(_with_details, book.records(run)))
     return graded, stages_of(assignment, run.stages), assignment
-
-
-def last_assignment(out: Path) -> Assignment:
-    """The assignment of the last run of a gradebook."""
-    with Gradebook(out) as book:
-        return last_class(book)[2]
 
 
 def last_roster(out: Path) -> Roster | None:

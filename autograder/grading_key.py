@@ -26,6 +26,7 @@ WITHOUT_EFFECT = (
     "exports",
     "feedback",
     "gradebook.py",
+    "gradebook_file.py",
     "gradebook_tables.py",
     "history.py",
     "item_analysis.py",

@@ -10,6 +10,7 @@ Source of the method: Schleimer, Wilkerson and Aiken 2003, "Winnowing".
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import itertools
 import re
@@ -93,16 +94,21 @@ def _usual(shares: Sequence[float], count: int) -> float:
 
 
 def pieces_of(text: str) -> Pieces:
-    """The pieces of a source. `SurroundingsLack` without the extra."""
-    try:
-        from copydetect import CodeFingerprint
-    except ImportError:
-        raise SurroundingsLack(
-            "similarity needs copydetect: pip install 'attention-autograder[similarity]'"
-        ) from None
+    """The pieces of a source. `SurroundingsLack` without copydetect."""
+    require_copydetect()
+    from copydetect import CodeFingerprint
+
     # With a window of 1 every piece is kept: copydetect chooses by Python's hashes, which change.
     found = CodeFingerprint("handed_in.py", PIECE, 1, fp=io.StringIO(text))
     return frozenset(map(int, found.hashes))
+
+
+def require_copydetect() -> None:
+    """Raise `SurroundingsLack` where it is not installed: before a class is graded, say."""
+    if importlib.util.find_spec("copydetect") is None:
+        raise SurroundingsLack(
+            "similarity needs copydetect: pip install 'attention-autograder[similarity]'"
+        )
 
 
 def source_of(submission: Submission) -> str:

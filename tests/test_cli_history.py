@@ -1,6 +1,7 @@
 """`diff`, `adjust`, `explain` and `report --text`: what a teacher types after grading."""
 
 import csv
+import importlib.util
 import io
 import re
 import shutil
@@ -18,6 +19,7 @@ from autograder.details import AttentionSeen, Comparison, Details, HeadWeights, 
 from autograder.gradebook import Gradebook, Record
 from autograder.grading_key import GradingKey
 from autograder.result import CheckOutcome, CriterionResult, Result, ShareResult, StageResult
+from autograder.similarity import Pair
 
 ASSIGNMENT = load_assignment()
 KEY = GradingKey(*"abcdefghi")
@@ -275,3 +277,38 @@ class TestReport:
         folder = tmp_path / "out"
         shutil.copytree(class_of(2), folder)
         assert "ada 000" in run("report", folder).stdout
+
+
+class TestSimilarity:
+    def test_what_was_found_stays_on_the_pages_until_the_next_run(self, folder: Path) -> None:
+        graded(folder, {"ada": 4, "bob": 4})
+        with Gradebook(folder) as book:
+            (held,) = book.runs()
+            book.keep_similar(held, [Pair("ada", "bob", 0.9, 0.8, 300)])
+        adjusting = ("adjust", folder, "ada", "--criterion", "causal/masking", "--points", 5)
+        assert run(*adjusting, "--reason", "read").exit_code == 0
+        assert "a place to look, and no verdict" in (folder / "class.html").read_text()
+        assert "ada, bob" in run("report", folder, "--text").stdout
+        graded(folder, {"ada": 4, "bob": 4}, msgspec.structs.replace(KEY, checks="changed"))
+        run("report", folder)
+        assert "a place to look" not in (folder / "class.html").read_text()
+
+    def test_that_nothing_was_found_is_told_too(self, folder: Path) -> None:
+        graded(folder, {"ada": 4})
+        with Gradebook(folder) as book:
+            book.keep_similar(book.runs()[0], [])
+        run("report", folder)
+        assert "No two submissions are more alike" in (folder / "class.html").read_text()
+
+    @pytest.mark.skipif(
+        importlib.util.find_spec("copydetect") is not None, reason="the extra is installed"
+    )
+    def test_without_the_extra_nothing_is_graded_in_vain(self, tmp_path: Path) -> None:
+        (tmp_path / "class").mkdir()
+        (tmp_path / "class" / "ada.py").write_text("x = 1")
+        outcome = run(
+            *("grade", tmp_path / "class", "--out", tmp_path / "out", "--similarity"),
+        )
+        assert outcome.exit_code == 3
+        assert "pip install" in outcome.stderr
+        assert not (tmp_path / "out").exists()

@@ -62,14 +62,17 @@ def grade(
         Job,
         entries_of,
         grade_class,
+        look_for_similar,
         report_class,
-        similar_in,
         ungraded,
     )
     from autograder.grading_key import grading_key
     from autograder.roster import read_roster
     from autograder.secret import load_secret
+    from autograder.similarity import require_copydetect
 
+    if similarity:
+        require_copydetect()
     loaded = load_assignment(assignment)
     people = read_roster(roster) if roster else None
     entries = entries_of(folder, out, people)
@@ -92,7 +95,8 @@ def grade(
     with _ended_politely(), RunProgress(console(stderr=True)) as progress:
         results = grade_class(entries, out, job, start, progress)
     if similarity:
-        report_class(out, similar_in(entries, loaded))
+        look_for_similar(out, entries)
+        report_class(out)
     _print_class(out, results, job.graded_stages)
     if people is not None:
         _print_gaps(entries, people)
@@ -117,22 +121,20 @@ def report(
     """Write a class's pages and tables again, from its gradebook: autograder report results"""
     from autograder.grading import (
         entries_of,
-        last_assignment,
         last_roster,
+        look_for_similar,
         report_class,
-        similar_in,
+        similar_of,
     )
 
-    similar = None
     if similarity is not None:
-        entries = entries_of(similarity, folder, last_roster(folder))
-        similar = similar_in(entries, last_assignment(folder))
-    graded, stages = report_class(folder, similar)
+        look_for_similar(folder, entries_of(similarity, folder, last_roster(folder)))
+    graded, stages = report_class(folder)
     if text:
         from autograder.feedback.class_text import class_text
         from autograder.feedback.terminal import console
 
-        console().print(class_text(graded, stages, similar))
+        console().print(class_text(graded, stages, similar_of(folder)))
     else:
         _print_class(folder, [entry.result for entry in graded], stages)
 
