@@ -34,8 +34,26 @@ class TestOurHandouts:
     def test_it_says_all_that_a_handout_says(self, stage: Stage, needed: str) -> None:
         assert needed in text_of(stage)
 
+    def test_it_shows_a_figure_and_says_in_words_what_is_in_it(self, stage: Stage) -> None:
+        shown = re.findall(r"!\[([^]]+)\]\((figures/\w+\.svg)\)", text_of(stage))
+        assert shown
+        for words, path in shown:
+            assert len(words.split()) > 4
+            assert (stage.handout.parent / path).is_file()
+
+    def test_it_ends_with_questions_whose_answers_fold_out(self, stage: Stage) -> None:
+        section = text_of(stage).partition("## Concept check\n")[2]
+        found = re.findall(
+            r"<details>\n<summary>([^\n]+[?.])</summary>\n\n(.+?)\n\n</details>", section, re.S
+        )
+        assert 4 <= len(found) <= 6
+        assert section.count("<details>") == len(found)
+        assert all(len(answer.split()) >= 20 for _, answer in found)
+
     def test_every_section_that_teaches_says_something(self, stage: Stage) -> None:
-        for title, body in re.findall(r"^## (.+)\n\n(.*?)(?=^## |\Z)", text_of(stage), re.M | re.S):
+        for title, body in re.findall(
+            r"^## ([^\n]+)\n\n(.*?)(?=^## |\Z)", text_of(stage), re.M | re.S
+        ):
             assert len(body.split()) > 25, title
 
 

@@ -10,6 +10,8 @@ from .course import PUBLIC_ONLY, ROOT, Unknown, course
 
 WEIGHTS = ROOT / "weights"  # where pictures of attention weights are put
 
+NEEDED = ("torch", "pytest", "rich")
+
 DONE, NOT_YET, WRONG_USE, INTERRUPTED = 0, 1, 2, 130
 
 
@@ -20,6 +22,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(chosen.run(chosen))
     except Unknown as error:
         print(f"selfcheck: {error}", file=sys.stderr)
+        return WRONG_USE
+    except ModuleNotFoundError as error:
+        if error.name not in NEEDED:
+            raise
+        print(
+            f"selfcheck: {error.name} is not installed here\n"
+            f"  what to do: python -m pip install {' '.join(NEEDED)}",
+            file=sys.stderr,
+        )
         return WRONG_USE
     except KeyboardInterrupt:
         return INTERRUPTED
