@@ -17,6 +17,7 @@ from autograder.submission import read_submission  # noqa: E402
 from bench import ours  # noqa: E402
 from bench.__main__ import with_ratios  # noqa: E402
 from bench.classroom import Member, as_cell, members, write_class  # noqa: E402
+from bench.figure import figure, measured  # noqa: E402
 from bench.floor import Timed  # noqa: E402
 from bench.kernel_checks import CHECKS, call_of, source_of  # noqa: E402
 from bench.table import STARTED, WHOLE, Bench, Goal, Row, median_interval, summary, text  # noqa: E402
@@ -138,3 +139,27 @@ class TestTheTable:
     def test_cannot_tell_an_interval_of_one_end(self) -> None:
         with pytest.raises(ValueError, match="too few"):
             median_interval([1.0])
+
+
+class TestTheFigure:
+    ROWS = (
+        Row("sizes", "class of 100, wall a submission", 0.2, "ms"),
+        Row("sizes", "class of 100, PSS of everything at its most", 700.0, "MB"),
+        Row("sizes", "class of 10, wall a submission", 0.6, "ms"),
+        Row("sizes", "class of 10, PSS of everything at its most", 690.0, "MB"),
+        Row("memory", "PSS of worker, zygote and guest", 381.0, "MB"),
+    )
+
+    def test_shows_milliseconds_and_megabytes_by_class_size(self) -> None:
+        assert measured(self.ROWS, "ms") == {10: 600.0, 100: 200.0}
+        assert measured(self.ROWS, "MB") == {10: 690.0, 100: 700.0}
+
+    def test_is_the_same_at_every_drawing_and_has_no_script(self) -> None:
+        drawn = figure(self.ROWS)
+        assert drawn == figure(self.ROWS)
+        assert "<script" not in drawn
+        assert ">600<" in drawn
+
+    def test_needs_measured_sizes(self) -> None:
+        with pytest.raises(ValueError, match="--only sizes"):
+            figure(self.ROWS[-1:])
