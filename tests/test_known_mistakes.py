@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.assignment import load_assignment
-from autograder.calibrate import variants_folder, wrong_variants
+from autograder.calibration.variants import variants_folder, wrong_variants
 from autograder.catalogue import load_catalogue
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
