@@ -42,7 +42,15 @@ def catalogue_of(stage: Stage) -> Catalogue:
 def mentioned(path: Path) -> set[str]:
     """The ids that a checks module names as the misconception that a failure shows."""
     found = set()
-    for call in (node for node in ast.walk(ast.parse(path.read_text())) if is_call(node)):
+    tree = ast.parse(path.read_text())
+    constants = {
+        target.id: str(node.value.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for call in (node for node in ast.walk(tree) if is_call(node)):
         assert isinstance(call, ast.Call)
         told = [word.value for word in call.keywords if word.arg == "misconception"]
         if isinstance(call.func, ast.Name) and call.func.id == "_wrong":
@@ -52,6 +60,11 @@ def mentioned(path: Path) -> set[str]:
                 str(node.value)
                 for node in ast.walk(expression)
                 if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            }
+            found |= {
+                constants[node.id]
+                for node in ast.walk(expression)
+                if isinstance(node, ast.Name) and node.id in constants
             }
     return found
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from autograder import chain
 from autograder.chain import Given, Step, StepRaises, Values
-from autograder.compare import same
+from autograder.compare import SINGLE
 
 Hidden = Callable[[int], Tensor]
 
@@ -90,15 +90,19 @@ def zeroed(weights: Tensor) -> Tensor:
     return weights.masked_fill(chain.future(weights.shape[-1]), 0.0)
 
 
-def scaled_by(values: Values) -> float:
-    """What the scores were multiplied by, right or not; the right factor where they tell none."""
-    right = 1 / math.sqrt(values.query.shape[-1])
+def scaled_by(values: Values) -> Tensor:
+    """What the scores were multiplied by, right or not; the right factor where they tell none.
+
+    Without a branch on numbers, so that many prefixes can be asked side by side.
+    """
+    right = torch.tensor(1 / math.sqrt(values.query.shape[-1]))
     bare, scores = chain.scores(values).scores.detach(), values.scores.detach()
-    size = float((bare * bare).sum())
-    if bare.shape != scores.shape or not size:
+    if bare.shape != scores.shape:
         return right
-    factor = float((scores * bare).sum()) / size
-    return factor if factor and same(factor * bare, scores) else right
+    factor = (scores * bare).sum() / (bare * bare).sum()
+    apart = (factor * bare - scores).abs().max()
+    told = torch.isfinite(factor) & (factor != 0) & (apart <= SINGLE * scores.abs().max())
+    return torch.where(told, factor, right)
 
 
 def mask_after_softmax(values: Values) -> Values:
