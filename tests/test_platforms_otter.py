@@ -8,11 +8,14 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from otter.test_files import GradingResults
+from otter.test_files.abstract_test import TestCase
+from otter.test_files.exception_test import ExceptionTestFile
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
@@ -20,8 +23,10 @@ sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
 import notebook_class  # noqa: E402
 
 from autograder.assignment import Assignment, load_assignment  # noqa: E402
+from autograder.errors import KitFault  # noqa: E402
 from autograder.platforms import gradescope  # noqa: E402
 from autograder.platforms.names import criteria_of, results_of  # noqa: E402
+from autograder.platforms.otter import BehindTheWall  # noqa: E402
 from autograder.platforms.warm import WarmJudge  # noqa: E402
 from autograder.release import stubs  # noqa: E402
 from autograder.release.otter import otter_files  # noqa: E402
@@ -98,7 +103,7 @@ def student(assigned: Path) -> notebook_class.Notebook:
 
 @pytest.fixture(scope="module")
 def handed_in(assigned: Path, student: notebook_class.Notebook) -> dict[str, Path]:
-    """Right and wrong work, as students save it in the folder that they were given."""
+    """Right work, and work with a mistake and a name unwritten, as students save them."""
     kinds = {
         "right": notebook_class.solved(),
         "wrong": notebook_class.modules_of(wrong="causal/no-mask"),
@@ -106,25 +111,13 @@ def handed_in(assigned: Path, student: notebook_class.Notebook) -> dict[str, Pat
     places = {}
     for kind, modules in kinds.items():
         notebook = student
+        if kind == "wrong":
+            modules["multi_head"] = modules["multi_head"].split("def gpt2_attention")[0]
         for stage in notebook_class.STAGES:
             notebook = notebook_class.filled(notebook, modules[stage], name_of)
         places[kind] = assigned / "student" / f"{kind}.ipynb"
         notebook_class.write(notebook, places[kind])
     return places
-
-
-@pytest.fixture(scope="module")
-def run(assigned: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Any]:
-    """`otter run`, and the results that it wrote."""
-    (bundle,) = (assigned / "autograder").glob("*.zip")
-
-    def one(work: Path) -> Any:
-        out = tmp_path_factory.mktemp("out")
-        ended = otter(out, "run", "-a", bundle, "-o", out, work)
-        assert ended.returncode == 0, ended.stdout + ended.stderr
-        return json.loads((out / "results.json").read_text("utf-8"))
-
-    return one
 
 
 @pytest.fixture(scope="module")
@@ -167,31 +160,17 @@ class TestWhatStudentsGet:
             assert text.count("success_message") == text.count("failure_message") > 0
             assert "hidden=True" not in text
 
-    def test_check_tells_what_is_not_written_and_what_is_right(
+    def test_check_tells_what_is_wrong_what_is_right_and_what_is_not_written(
         self, assigned: Path, handed_in: dict[str, Path]
     ) -> None:
-        unwritten = otter(assigned / "student", "check", "attention.ipynb", "-q", "softmax")
-        assert "A public check failed: softmax turns scores into weights." in unwritten.stdout
-        assert "NotImplementedError: not written yet" in unwritten.stdout
-        wrong = otter(assigned / "student", "check", handed_in["wrong"], "-q", "CausalAttention")
-        assert "A public check failed: a later token cannot change" in wrong.stdout
-        assert "A public check passed: shorter sequences work." in wrong.stdout
+        said = otter(assigned / "student", "check", handed_in["wrong"]).stdout
+        assert "A public check failed: a later token cannot change an earlier output." in said
+        assert "A public check passed: shorter sequences work." in said
+        assert "A public check failed: gpt2 attention has the sizes" in said
+        assert "NotImplementedError: not written yet" in said
 
 
 class TestTheGrades:
-    def test_run_gives_the_judges_scores_and_reasons(
-        self, run: Callable[[Path], Any], handed_in: dict[str, Path], judge: WarmJudge
-    ) -> None:
-        expected = results_of(judge.grade(handed_in["wrong"], "wrong"), judge.assignment)
-        results = run(handed_in["wrong"])
-        assert scores_of(results) == {name: each.score for name, each in expected.items()}
-        assert list(scores_of(results)) == list(criteria_of(ATTENTION))
-        assert sum(scores_of(results).values()) == 95.0
-        said = {test["name"]: test["output"] for test in results["tests"]}
-        assert "All points." in said["causal-scaling"]
-        assert "Every token sees every other one" in said["causal-masking"]
-        assert "NameError" not in json.dumps(results)
-
     @pytest.mark.parametrize("kind", ["right", "wrong"])
     def test_our_bundle_for_gradescope_gives_the_same_scores(
         self, kind: str, handed_in: dict[str, Path], judge: WarmJudge, tmp_path: Path
@@ -205,8 +184,12 @@ class TestTheGrades:
         told = json.loads((tmp_path / "results" / "results.json").read_text("utf-8"))
         assert told["score"] == judge.grade(handed_in[kind], kind).score
 
-    def test_a_zip_of_traps_is_neither_loaded_nor_imported(
-        self, run: Callable[[Path], Any], handed_in: dict[str, Path], tmp_path: Path
+    def test_run_gives_the_judges_scores_and_reasons_and_springs_no_trap(
+        self,
+        assigned: Path,
+        handed_in: dict[str, Path],
+        judge: WarmJudge,
+        tmp_path: Path,
     ) -> None:
         mark = tmp_path / "sprung"
         trap = f"open({str(mark)!r}, 'a').write(__name__)\n"
@@ -217,25 +200,42 @@ class TestTheGrades:
                 archive.writestr(name, trap)
             archive.writestr("conftest.py", trap)
             archive.writestr("tests/causal-masking.py", f"{trap}name = 'causal-masking'\n")
-        results = run(tmp_path / "work.zip")
-        assert not mark.exists()
-        assert sum(scores_of(results).values()) == 95.0
-
-    def test_points_that_changed_since_are_an_error_and_no_score(
-        self, assigned: Path, assignment: Assignment, handed_in: dict[str, Path], tmp_path: Path
-    ) -> None:
-        file = assignment.folder / "assignment.toml"
-        text = file.read_text("utf-8")
-        swapped = text.replace('id = "scores"\ntitle = "A score', 'id = "scored"\ntitle = "A score')
-        assert swapped != text
         (bundle,) = (assigned / "autograder").glob("*.zip")
-        file.write_text(swapped, "utf-8")
-        try:
-            ended = otter(tmp_path, "run", "-a", bundle, "-o", tmp_path, handed_in["right"])
-        finally:
-            file.write_text(text, "utf-8")
-        assert ended.returncode != 0
-        assert not (tmp_path / "results.json").exists()
+        ended = otter(tmp_path, "run", "-a", bundle, "work.zip")
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        assert not mark.exists()
+        results = json.loads((tmp_path / "results.json").read_text("utf-8"))
+        expected = results_of(judge.grade(handed_in["wrong"], "wrong"), judge.assignment)
+        assert scores_of(results) == {name: each.score for name, each in expected.items()}
+        assert list(scores_of(results)) == list(criteria_of(ATTENTION))
+        assert sum(scores_of(results).values()) == 94.0
+        said = {test["name"]: test["output"] for test in results["tests"]}
+        assert "All points." in said["causal-scaling"]
+        assert "Every token sees every other one" in said["causal-masking"]
+        assert "NameError" not in json.dumps(results)
+
+    @pytest.mark.parametrize(
+        ("name", "points", "told"),
+        [("another", 9.0, "has no question causal-masking"), ("causal-masking", 8.0, "worth 8")],
+    )
+    def test_a_notebook_that_does_not_fit_the_definition_is_an_error_and_no_score(
+        self, name: str, points: float, told: str, tmp_path: Path
+    ) -> None:
+        work = tmp_path / "submission" / "empty.ipynb"
+        work.parent.mkdir()
+        work.write_text("{}")
+        plugin = BehindTheWall(str(work), {}, {"assignment": str(ATTENTION.folder)})
+        plugin.before_grading(None)  # no notebook: nothing is earned, and nothing has to start
+        questions = {key: float(each.points) for key, (_, each) in criteria_of(ATTENTION).items()}
+        del questions["causal-masking"]
+        results = GradingResults([question(*each) for each in [*questions.items(), (name, points)]])
+        with pytest.raises(KitFault, match=told):
+            plugin.after_grading(results)
+
+
+def question(name: str, points: float) -> ExceptionTestFile:
+    """A question of otter's with one test."""
+    return ExceptionTestFile(name, name, [TestCase(name, None, True, points, None, None)])
 
 
 class TestTheDocumentation:

@@ -33,7 +33,9 @@ def release(
 ) -> None:
     """Build what students and platforms receive from the solutions.
 
-    Example: autograder release nbgrader --out ~/courses/transformers
+    `template` is the folder of a student: stubs, handouts, notebooks, self-check. `figures` are
+    the handouts' pictures. The others are what the platform of that name takes.
+    Example: autograder release nbgrader --out course
     """
     from autograder.assignment import load_assignment
     from autograder.release.built import write_files

@@ -23,7 +23,7 @@ from autograder.feedback.plain import one_line, plain
 from autograder.feedback.words import points
 from autograder.platforms.names import criteria_of, results_of
 from autograder.platforms.warm import WarmJudge
-from autograder.release.cells import KERNEL
+from autograder.release.notebook_cells import KERNEL
 from autograder.result import CriterionResult, Result
 
 KEPT = "All points."

@@ -14,6 +14,7 @@ from pathlib import Path
 from autograder.assignment import Assignment, Stage
 from autograder.errors import KitFault
 from autograder.release.handouts import with_rubric
+from autograder.release.notebooks import LAST_BEFORE_CODE
 from autograder.release.public_checks import PublicCheck, checks_of
 
 _FIGURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)[^)]*\)")
@@ -34,7 +35,8 @@ class Lesson:
 
     stage: Stage
     number: int
-    sections: tuple[str, ...]  # of the handout, each from its heading to the next
+    before: tuple[str, ...]  # the handout's sections up to where code is written
+    after: tuple[str, ...]  # and those that are read afterwards
     figures: tuple[str, ...]  # files beside the handout that it shows
     introduction: str  # the solution's docstring: what letters and shapes mean
     imports: str  # what solutions and stubs need, the other stages apart
@@ -59,10 +61,16 @@ def _lesson(assignment: Assignment, stage: Stage, number: int) -> Lesson:
     file = assignment.solutions / f"{stage.module}.py"
     source = file.read_text(encoding="utf-8")
     module = ast.parse(source)
+    sections = _sections(handout)
+    middle = next(
+        (at for at, text in enumerate(sections, 1) if text.startswith(f"## {LAST_BEFORE_CODE}")),
+        len(sections),
+    )
     return Lesson(
         stage,
         number,
-        _sections(handout),
+        sections[:middle],
+        sections[middle:],
         _figures(handout, stage.handout.parent),
         ast.get_docstring(module) or "",
         _imports(module),

@@ -16,8 +16,8 @@ from autograder.assignment import Assignment, Criterion, Stage
 from autograder.errors import KitFault, SurroundingsLack, WrongUse
 from autograder.platforms.names import criterion_key
 from autograder.release.built import Files
-from autograder.release.cells import Cell, code_cell, notebook_bytes, text_cell
 from autograder.release.lesson import Lesson, figure_files, lessons_of
+from autograder.release.notebook_cells import Cell, code_cell, notebook_bytes, text_cell
 from autograder.release.public_checks import cell_of, shared_cell
 from autograder.whereabouts import find_assignment
 
@@ -123,7 +123,7 @@ def _cells(
     if lesson.number > 1:
         before = notebook_name(lessons[lesson.number - 2].stage)
         yield code_cell("earlier", _EARLIER.format(notebook=before), _marks("earlier", locked=True))
-    first, *rest = lesson.sections
+    first, *rest = lesson.before
     yield text_cell("goal", first)
     head = _HEAD.format(here=here, package=assignment.solutions.name, module=stage.module)
     yield text_cell("how-to", head)
@@ -139,6 +139,8 @@ def _cells(
             title = f"# The public checks that `{name}` is needed for."
             source = cell_of(exercise.checks, title)
             yield code_cell(f"check-{name}", source, _marks(f"check-{name}", points=0))
+    for number, section in enumerate(lesson.after, len(rest) + 1):
+        yield text_cell(f"text-{number}", section)
     yield text_cell("points", _JUDGED)
     yield code_cell("hidden-checks", _NOTICE, _marks("hidden-checks", points=0))
     for criterion in stage.criteria:

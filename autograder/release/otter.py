@@ -18,8 +18,8 @@ from autograder.errors import SurroundingsLack
 from autograder.platforms.names import criterion_key
 from autograder.release import stubs
 from autograder.release.built import Files
-from autograder.release.cells import Cell, code_cell, notebook_bytes, raw_cell, text_cell
 from autograder.release.lesson import Exercise, Lesson, figure_files, lessons_of
+from autograder.release.notebook_cells import Cell, code_cell, notebook_bytes, raw_cell, text_cell
 from autograder.release.public_checks import RUNNER, PublicCheck, cell_of, shared_cell
 from autograder.whereabouts import find_assignment
 
@@ -96,11 +96,13 @@ def _cells(
     yield code_cell("public-checks", shared_cell(assignment))
     for lesson in lessons:
         stage = lesson.stage
-        for number, section in enumerate(lesson.sections, 1):
+        for number, section in enumerate(lesson.before, 1):
             yield text_cell(f"{stage.id}-text-{number}", section)
         yield text_cell(f"{stage.id}-code", f"## Your code\n\n{lesson.introduction}")
         for exercise in lesson.exercises:
             yield from _exercise(exercise)
+        for number, section in enumerate(lesson.after, len(lesson.before) + 1):
+            yield text_cell(f"{stage.id}-text-{number}", section)
         yield text_cell(f"{stage.id}-points", f"## Points of stage {lesson.number}")
         for criterion in stage.criteria:
             yield from _criterion(stage, criterion)
