@@ -10,7 +10,7 @@ from autograder.adjustments import adjusted
 from autograder.assignment import Assignment
 from autograder.details import Details
 from autograder.errors import WrongUse
-from autograder.exports import canvas, gradescope, moodle, neutral
+from autograder.exports import canvas, gradescope, moodle, nbgrader_gradebook, neutral
 from autograder.exports.filling import Filled, Wanted
 from autograder.exports.final import Final, final_scores, without_hand_in
 from autograder.exports.late import Times, parse_time, read_times
@@ -38,9 +38,12 @@ class ClassScores(msgspec.Struct, frozen=True):
 
 
 class Export(msgspec.Struct, frozen=True):
-    """The bytes of an export, and of a sheet what came of filling it in."""
+    """The bytes of an export, and of a sheet or gradebook what came of filling it in.
 
-    data: bytes
+    A gradebook of nbgrader's was written already and has no bytes here.
+    """
+
+    data: bytes | None
     filled: Filled | None = None
     feedback: bytes | None = None  # a zip
 
@@ -101,11 +104,11 @@ def export(
         if feedback:
             zipped = moodle.feedback_zip(sheet, filled, lambda final: _page(final, scores))
         return Export(sheet.encode(), filled, zipped)
-    if into is not None and into.suffix == ".db":
-        raise WrongUse(
-            f"{into}: a gradebook of nbgrader's would be overwritten; name a .csv. Into the"
-            " gradebook itself the scores come by nbgrader autograde"
-        )
+    is_gradebook = into is not None and into.suffix == ".db"
+    if is_gradebook and form != "nbgrader":
+        raise WrongUse(f"{into}: nbgrader's gradebook takes the form nbgrader alone")
+    if form == "nbgrader" and into is not None and is_gradebook:
+        return Export(None, nbgrader_gradebook.fill(into, scores.finals, wanted))
     if form == "nbgrader":
         due = scores.assignment.late.due
         text = neutral.as_nbgrader(scores.finals, wanted, due.isoformat() if due else "")

@@ -60,6 +60,10 @@ def export(
         raise WrongUse(f"no form is called {form!r}; there is {', '.join(FORMATS)}")
     if feedback is not None and form != "moodle":
         raise WrongUse("--feedback is for moodle; others take no feedback files in a zip")
+    if out is not None and into is not None and into.suffix == ".db":
+        raise WrongUse(
+            "--out is for files that are filled in; copy the gradebook and name the copy"
+        )
     loaded = load_assignment(assignment) if assignment else None
     scores = class_scores(folder, times=times, due=due, assignment=loaded)
     found = exported(
@@ -67,9 +71,10 @@ def export(
     )
     target = out or into
     if target is None:
-        print(found.data.decode(), end="")
+        print((found.data or b"").decode(), end="")
     else:
-        write(target, found.data)
+        if found.data is not None:
+            write(target, found.data)
         print(f"written: {target}{_account(found.filled)}")
     if feedback is not None and found.feedback is not None:
         write(feedback, found.feedback)

@@ -44,8 +44,8 @@ def matched(sheet: Sheet, finals: Iterable[Final]) -> tuple[dict[int, Final], Fi
     filled = Filled()
     for final in finals:
         for candidates in final.people:
-            who = _who(final, candidates)
-            found = _found(roster, candidates)
+            who = who_of(final, candidates)
+            found = found_in(roster, candidates)
             if not found:
                 filled.strangers.append((who, "no row fits"))
                 continue
@@ -95,7 +95,7 @@ def required(sheet: Sheet, *titles: str, platform: str) -> int:
     return column
 
 
-def _found(roster: Roster, candidates: Sequence[Person]) -> tuple[Person, ...]:
+def found_in(roster: Roster, candidates: Sequence[Person]) -> tuple[Person, ...]:
     """The first marks by which anybody is found decide."""
     several: tuple[Person, ...] = ()
     for candidate in candidates:
@@ -106,7 +106,8 @@ def _found(roster: Roster, candidates: Sequence[Person]) -> tuple[Person, ...]:
     return several
 
 
-def _who(final: Final, candidates: Sequence[Person]) -> str:
+def who_of(final: Final, candidates: Sequence[Person]) -> str:
+    """A result's student for a list; of a group the member, too."""
     if len(final.people) == 1:
         return final.student
     person = candidates[0]

@@ -126,11 +126,13 @@ class TestOthers:
         root = ElementTree.parse(graded / "j.xml").getroot()
         assert [suite.get("name") for suite in root] == ["=stranger", "ada", "gabo"]
 
-    def test_nbgraders_own_gradebook_is_not_overwritten(self, graded: Path) -> None:
+    def test_nbgraders_own_gradebook_is_never_written_over(self, graded: Path) -> None:
         (graded / "gradebook.db").write_bytes(b"SQLite format 3\0")
-        outcome = run("nbgrader", graded / "results", "--into", graded / "gradebook.db")
-        assert outcome.exit_code == 2
-        assert "would be overwritten" in outcome.stderr
+        for form in ("csv", "junit"):
+            args = (form, graded / "results", "--into", graded / "gradebook.db")
+            outcome = run(*args)
+            assert outcome.exit_code == 2
+            assert "nbgrader's gradebook" in outcome.stderr
         assert (graded / "gradebook.db").read_bytes() == b"SQLite format 3\0"
 
 

@@ -1,0 +1,118 @@
+"""Scores into nbgrader's own gradebook, through its API: for work that it did not grade itself.
+
+Grade cells are named as `autograder release nbgrader` names them, `causal-masking` for the
+criterion `masking` of the stage `causal`, whichever notebook they are in. What lateness costs goes
+where nbgrader keeps it, beside the scores. Manual scores and comments stay as they are.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import SurroundingsLack, WrongUse
+from autograder.exports.filling import Filled, Wanted, found_in, who_of
+from autograder.exports.final import Final
+from autograder.roster import Person, Roster
+
+
+def fill(database: Path, finals: Iterable[Final], wanted: Wanted) -> Filled:
+    """Write the scores of a class; `WrongUse` where the gradebook does not know the assignment."""
+    try:
+        from nbgrader.api import Gradebook, MissingEntry
+    except ImportError:
+        raise SurroundingsLack(
+            "writing into a gradebook of nbgrader's needs nbgrader:"
+            " pip install 'attention-autograder[nbgrader]'; a .csv needs nothing"
+        ) from None
+    if not database.is_file():
+        raise WrongUse(f"{database}: no such file; name the gradebook.db of the course")
+    filled = Filled()
+    with Gradebook(f"sqlite:///{database}") as book:
+        try:
+            assignment = book.find_assignment(wanted.id)
+        except MissingEntry:
+            known = ", ".join(each.name for each in book.assignments) or "none"
+            raise WrongUse(
+                f"{database}: no assignment is called {wanted.id}; there is {known}"
+            ) from None
+        _expect(database, assignment, wanted)
+        roster = Roster(_person(student) for student in book.students)
+        taken: dict[str, str] = {}
+        for final in finals:
+            for student in _students(final, roster, taken, filled):
+                submission = book.update_or_create_submission(wanted.id, student)
+                _grade(submission, final, wanted)
+                filled.rows[len(filled.rows) + 1] = final
+        book.db.commit()
+        filled.left += [
+            (person.student, "nothing was graded of them")
+            for person in roster.people
+            if person.student not in taken
+        ]
+    return filled
+
+
+def _expect(database: Path, assignment: Any, wanted: Wanted) -> None:
+    """Make sure that every graded criterion has its cell, with its points."""
+    cells = {
+        cell.name: cell.max_score for each in assignment.notebooks for cell in each.grade_cells
+    }
+    for stage in wanted.stages:
+        for criterion in stage.criteria:
+            name = _cell(stage.id, criterion.id)
+            if cells.get(name) != criterion.points:
+                found = f"{cells[name]:g} points" if name in cells else "no such cell"
+                raise WrongUse(
+                    f"{database}: expected a grade cell {name} of {criterion.points} points in"
+                    f" {wanted.id}, found {found}; the notebooks have to be of this release"
+                )
+
+
+def _students(final: Final, roster: Roster, taken: dict[str, str], filled: Filled) -> Iterable[str]:
+    """The nbgrader students whose score it is; whoever is none is told in `filled`."""
+    for candidates in final.people:
+        who = who_of(final, candidates)
+        found = found_in(roster, candidates)
+        if len(found) != 1:
+            filled.strangers.append((who, "several students fit" if found else "no student fits"))
+        elif taken.setdefault(found[0].student, final.student) != final.student:
+            filled.strangers.append((who, f"{found[0].student} has a score already"))
+        elif final.score is None:
+            filled.left.append((who, "the kit failed on the work"))
+        else:
+            yield found[0].student
+
+
+def _grade(submission: Any, final: Final, wanted: Wanted) -> None:
+    """The graded criteria's scores; work that could not be read has none of them."""
+    earned = {
+        _cell(stage.id, criterion.id): 0.0
+        for stage in wanted.stages
+        for criterion in stage.criteria
+    } | {
+        _cell(stage.id, criterion.id): criterion.score
+        for stage in final.result.stages
+        for criterion in stage.criteria
+    }
+    for notebook in submission.notebooks:
+        graded = [grade for grade in notebook.grades if grade.cell.name in earned]
+        for grade in graded:
+            grade.auto_score = float(earned[grade.cell.name])
+            grade.needs_manual_grade = False
+        if graded:
+            raw = sum(grade.auto_score for grade in graded)
+            notebook.late_submission_penalty = round(raw * final.lateness.percent / 100, 2)
+
+
+def _cell(stage: str, criterion: str) -> str:
+    return f"{stage}-{criterion}"
+
+
+def _person(student: Any) -> Person:
+    names = [each for each in (student.last_name, student.first_name) if each]
+    return Person(
+        student=student.id,
+        name=", ".join(names),
+        id=student.lms_user_id or "",
+        email=student.email or "",
+    )
