@@ -83,7 +83,10 @@ def export(
 
 
 def _account(filled: "Filled | None") -> str:
-    return "" if filled is None else f" ({len(filled.rows)} scores)"
+    if filled is None:
+        return ""
+    count = len(filled.rows)
+    return f" ({count} score{'s' * (count != 1)})"
 
 
 def _tell(scores: "ClassScores", filled: "Filled | None") -> None:

@@ -35,7 +35,7 @@ def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
             f" found {', '.join(sheet.header)}"
         )
     column = _column(sheet, wanted)
-    rows, filled = matched(sheet, finals)
+    rows, filled = matched(sheet, finals, "canvas")
     _fill(sheet, column, rows, filled, wanted)
     if wanted.by_stage:
         _fill_stages(sheet, column, filled, wanted)

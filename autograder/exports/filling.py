@@ -35,15 +35,20 @@ class Filled(msgspec.Struct):
     notes: list[str] = msgspec.field(default_factory=list)
 
 
-def matched(sheet: Sheet, finals: Iterable[Final]) -> tuple[dict[int, Final], Filled]:
-    """Each row's score, and an account that has everybody in it for whom there is no row."""
+def matched(
+    sheet: Sheet, finals: Iterable[Final], platform: str
+) -> tuple[dict[int, Final], Filled]:
+    """Each row's score, and an account that has everybody in it for whom there is no row.
+
+    `platform`: whose sheet it is.
+    """
     people = people_of(sheet)
     roster = Roster(people.values())
     row_of = {id(person): row for row, person in people.items()}
     rows: dict[int, Final] = {}
     filled = Filled()
     for final in finals:
-        for candidates in final.people:
+        for candidates in final.people(platform):
             who = who_of(final, candidates)
             found = found_in(roster, candidates)
             if not found:
@@ -108,7 +113,7 @@ def found_in(roster: Roster, candidates: Sequence[Person]) -> tuple[Person, ...]
 
 def who_of(final: Final, candidates: Sequence[Person]) -> str:
     """A result's student for a list; of a group the member, too."""
-    if len(final.people) == 1:
+    if len(final.origin.people) < 2:
         return final.student
     person = candidates[0]
     return f"{person.student or person.name or person.email} ({final.student})"

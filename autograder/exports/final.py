@@ -11,6 +11,8 @@ from autograder.exports.late import Lateness, Times, lateness
 from autograder.result import Result
 from autograder.roster import Person
 
+NUMBERED = ("canvas", "moodle", "brightspace")  # each counts people for itself
+
 
 class Final(msgspec.Struct, frozen=True):
     """One entry's score as it is handed on, with what it was graded with beside it."""
@@ -44,10 +46,16 @@ class Final(msgspec.Struct, frozen=True):
         """What is left of raw points."""
         return None if raw is None else round(raw * (100 - self.lateness.percent) / 100, 2)
 
-    @property
-    def people(self) -> tuple[tuple[Person, ...], ...]:
-        """Whose score it is: for each of them the marks to look for, the surest first."""
-        people, said = self.origin.people, self.origin.said
+    def people(self, platform: str = "") -> tuple[tuple[Person, ...], ...]:
+        """Whose score it is: for each of them the marks to look for, the surest first.
+
+        `platform` is whose file they are looked for in. Another platform's numbers are left out:
+        there they may be somebody else's.
+        """
+        said, people = self.origin.said, self.origin.people
+        if self.origin.platform in NUMBERED and self.origin.platform != platform:
+            said = msgspec.structs.replace(said, id="")
+            people = tuple(msgspec.structs.replace(person, id="") for person in people)
         if len(people) > 1:
             return tuple((person,) for person in people)
         known = (said, *people, Person(student=self.student))

@@ -22,7 +22,7 @@ def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
     """Fill in the scores; stages get columns of their own at the end."""
     column = required(sheet, wanted.column or "Total Score", platform="Gradescope")
     most = sheet.column("Max Points")
-    rows, filled = matched(sheet, finals)
+    rows, filled = matched(sheet, finals, "gradescope")
     for row, final in sorted(rows.items()):
         if final.score is None:
             filled.left.append((final.student, "the kit failed on the work"))

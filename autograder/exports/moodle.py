@@ -43,7 +43,7 @@ def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
     if sheet.column("Grade") is None:
         most, lock = most or column + 1, lock or column + 2
     comments = sheet.column("Feedback comments")
-    rows, filled = matched(sheet, finals)
+    rows, filled = matched(sheet, finals, "moodle")
     other_points = set()
     for row, final in sorted(rows.items()):
         locked = sheet.text(row, lock).casefold() in LOCKED

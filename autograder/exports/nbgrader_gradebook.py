@@ -70,7 +70,7 @@ def _expect(database: Path, assignment: Any, wanted: Wanted) -> None:
 
 def _students(final: Final, roster: Roster, taken: dict[str, str], filled: Filled) -> Iterable[str]:
     """The nbgrader students whose score it is; whoever is none is told in `filled`."""
-    for candidates in final.people:
+    for candidates in final.people("nbgrader"):
         who = who_of(final, candidates)
         found = found_in(roster, candidates)
         if len(found) != 1:

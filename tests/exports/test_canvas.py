@@ -106,6 +106,11 @@ class TestWhoIsWho:
         assert "cw1,Sec 1,,100,," in after
         assert account.strangers == []
 
+    def test_moodles_number_is_nobodys_here(self, finals: Finals, homework: Wanted) -> None:
+        said = Origin("moodle", said=Person(name="Ada Sample", id="4022"))
+        after, _ = filled(FILE, finals(x=(0.5, said)), homework)
+        assert after == FILE.replace("3.50,,81", "3.50,50,81")
+
     def test_without_it_namesakes_are_told_and_left(self, finals: Finals, homework: Wanted) -> None:
         after, account = filled(FILE, finals(**{"Wei Chen": 1.0}), homework)
         assert after == FILE

@@ -83,7 +83,7 @@ def test_times_find_students_groups_and_who_handed_nothing_in(
 def test_a_groups_score_is_everyones(grade: Callable[..., Result]) -> None:
     origins = {"Team A": Origin("moodle", people=(Person("gabo"), Person("chen")))}
     (final,) = final_scores([as_graded(grade("Team A"))], origins, LATE)
-    assert final.people == ((Person("gabo"),), (Person("chen"),))
+    assert final.people("canvas") == ((Person("gabo"),), (Person("chen"),))
 
 
 def test_a_student_is_looked_for_by_the_platforms_marks_first(grade: Callable[..., Result]) -> None:
@@ -91,4 +91,15 @@ def test_a_student_is_looked_for_by_the_platforms_marks_first(grade: Callable[..
     (final,) = final_scores(
         [as_graded(grade("ada"))], {"ada": Origin("canvas", said, (person,))}, LATE
     )
-    assert final.people == ((said, person, Person(student="ada")),)
+    assert final.people("canvas") == ((said, person, Person(student="ada")),)
+
+
+def test_another_platforms_numbers_are_not_looked_for(grade: Callable[..., Result]) -> None:
+    said, person = Person(name="Ada Sample", id="4021"), Person("ada", login="al1", id="4021")
+    told = [as_graded(grade("ada"))]
+    (final,) = final_scores(told, {"ada": Origin("moodle", said, (person,))}, LATE)
+    assert final.people("canvas") == (
+        (Person(name="Ada Sample"), Person("ada", login="al1"), Person(student="ada")),
+    )
+    (cloned,) = final_scores(told, {"ada": Origin("github", Person(), (person,))}, LATE)
+    assert cloned.people("canvas") == ((person, Person(student="ada")),)
