@@ -110,6 +110,30 @@ class TestNames:
         assert report.found["context_vector"].stub
         assert "SelfAttention_v1" in report.missing
 
+    def test_how_arguments_found_their_places_is_kept_once(self, begin) -> None:
+        session = begin(ATTENTION.replace("qkv_bias", "use_bias").replace("d_in", "dim_in"))
+        student = session.student("check")
+        for _ in range(3):
+            student.SelfAttention_v2(d_in=2, d_out=3, qkv_bias=True)
+        assert session.matched == (
+            "SelfAttention_v2: d_in was given as dim_in (a near name)",
+            "SelfAttention_v2: qkv_bias was given as use_bias (a near name)",
+        )
+
+    def test_a_layer_outside_of_the_class_follows_its_mode_and_is_told(self, begin) -> None:
+        outside = "\ndropout = nn.Dropout(0.5)\n\nclass SelfAttention_v2"
+        source = ATTENTION.replace("\nclass SelfAttention_v2", outside).replace(
+            "return weights @", "return dropout(weights) @"
+        )
+        session = begin(source)
+        attention = session.student("check").SelfAttention_v2(d_in=2, d_out=3).eval()
+        tokens = torch.ones(4, 2)
+        first = attention(tokens)
+        assert torch.equal(attention(tokens), first)
+        trained = attention.train()(tokens)
+        assert not torch.equal(trained, first)
+        assert any("leans on dropout, a layer" in note for note in session.matched)
+
     def test_a_missing_name_says_what_was_looked_for(self, begin) -> None:
         with pytest.raises(NameMissing, match="SelfAttention_v1 was not found"):
             begin().student("check").SelfAttention_v1(d_in=2, d_out=3)

@@ -13,7 +13,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -315,6 +315,7 @@ def _of_copying(space: Namespace, chosen: Configuration) -> Iterator[tuple[str, 
 
 
 def _of_merging(space: Namespace, chosen: Configuration) -> Iterator[tuple[str, object]]:
+    chosen = replace(chosen, double=False)  # of what precision a merged module is, is left open
     wrapper = _made(space, "MultiHeadAttentionWrapper", chosen).train(chosen.seed % 2 == 0)
     merged = space["merge_heads"](wrapper)
     yield from _state(wrapper, "wrapper ")

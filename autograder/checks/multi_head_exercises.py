@@ -191,8 +191,9 @@ def holdable(
 
 @own("equivalence", of="merge_heads")
 def test_merged_module_keeps_the_dropout_rate(headed: Student, sample: Sample) -> None:
-    """Where the module keeps its rate in a dropout layer, it is the wrapper's."""
-    wrapper, _ = armed_to_merge(headed, sample, USUAL)
+    """Where the module keeps its rate in a dropout layer, it is the wrapper's; of one head too."""
+    alone = replace(USUAL, heads=1)
+    wrapper, _ = armed_to_merge(headed, sample, alone)
     merged = built(headed, lambda: headed.merge_heads(wrapper))
     if not isinstance(merged, ModuleProxy):
         raise CheckFailed(f"{told_type(merged)} came back", "a MultiHeadAttention")
@@ -200,9 +201,8 @@ def test_merged_module_keeps_the_dropout_rate(headed: Student, sample: Sample) -
     if all(rate == 0.25 for rate in rates):
         return
     # A class that keeps another rate than it is given is judged itself, not once more here.
-    joined = replace(USUAL, d_out=USUAL.heads * USUAL.d_out)
     require(
-        rates == rates_of(make(headed, "MultiHeadAttention", joined, dropout=0.25)),
+        rates == rates_of(make(headed, "MultiHeadAttention", alone, dropout=0.25)),
         "another dropout rate than the wrapper's",
         "the wrapper's dropout rate",
     )
