@@ -49,12 +49,16 @@ def variants_folder(assignment: Assignment) -> Path:
     """
     folder = assignment.folder.parent.parent / "tests" / "variants"
     if not folder.is_dir():
-        raise SurroundingsLack(
-            f"{folder} is not there: null programs, right variants, misconceptions and pairs are "
-            "sources that only a checkout of the repository has; without them "
-            "`--only solutions --only mutants --only margins` can be proved"
-        )
+        raise _only_in_a_checkout(str(folder))
     return folder
+
+
+def _only_in_a_checkout(what: str) -> SurroundingsLack:
+    return SurroundingsLack(
+        f"{what} is not there: stubs, null programs, right variants, misconceptions and pairs are "
+        "sources that only a checkout of the repository has; without them "
+        "`--only solutions --only mutants --only margins` can be proved"
+    )
 
 
 def wrong_variants(folder: Path) -> tuple[Variant, ...]:
@@ -75,7 +79,7 @@ def solution_cases(assignment: Assignment) -> Iterator[Case]:
 def stub_cases(assignment: Assignment) -> Iterator[Case]:
     """What students receive, as they receive it."""
     if assignment.template is None:
-        raise SurroundingsLack("the template is not there: only a checkout has the stubs")
+        raise _only_in_a_checkout("the template with the stubs")
     yield Case("stubs", read_submission(assignment.template, assignment.limits), nothing)
 
 
