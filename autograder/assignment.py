@@ -8,141 +8,27 @@ the rubric is met before the first submission is graded and not in a student's f
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal
 
 import msgspec
 
 from autograder.errors import WrongUse
+from autograder.rubric import AssignmentFile, Identifier, Points, StageTable, Table, Text
+from autograder.rubric import Criterion as Criterion
+from autograder.rubric import Feedback as Feedback
+from autograder.rubric import Forbidden as Forbidden
+from autograder.rubric import Late as Late
+from autograder.rubric import Limits as Limits
+from autograder.rubric import NameSpec as NameSpec
+from autograder.rubric import Share as Share
+from autograder.rubric import Stage as Stage
 from autograder.toml_lines import line_of
 from autograder.whereabouts import FILE_NAME as FILE_NAME
 from autograder.whereabouts import PACKAGE as PACKAGE
 from autograder.whereabouts import find_assignment as find_assignment
 
-Identifier = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-ModulePath = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
-Text = Annotated[str, msgspec.Meta(min_length=1)]
-Points = Annotated[int, msgspec.Meta(ge=1)]
-Seconds = Annotated[float, msgspec.Meta(gt=0)]
-Count = Annotated[int, msgspec.Meta(ge=1)]
-Percent = Annotated[float, msgspec.Meta(ge=0, le=100)]
 
-
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A table of the file: frozen, and strict about its keys."""
-
-
-class Share(_Table, frozen=True):
-    """The part of a criterion's points that one name shows, kept or lost on its own."""
-
-    name: Identifier
-    points: Points
-    aspect: Text | None = None  # tells two shares of one name in one criterion apart
-
-
-class Criterion(_Table, frozen=True):
-    """A line of the rubric: a step of the chain, `form`, `state` or an exercise."""
-
-    id: Identifier
-    title: Text
-    section: Text  # the anchor of the handout's section that teaches it
-    points: Points
-    shares: tuple[Share, ...]
-
-
-class NameSpec(_Table, frozen=True):
-    """A name that a student writes."""
-
-    name: Identifier
-    module: Identifier  # the module that the template has it in; it is found anywhere
-    kind: Literal["function", "class"]
-    parameters: tuple[Identifier, ...]  # of the function, or of the class's constructor
-
-
-class Stage(_Table, frozen=True):
-    """One stage of the assignment: a module to write, and what its parts are worth."""
-
-    id: Identifier
-    title: Text
-    module: Identifier
-    handout: Path
-    checks: ModulePath
-    misconceptions: ModulePath
-    points: Points
-    criteria: tuple[Criterion, ...]
-    names: tuple[Identifier, ...]
-
-    def criterion(self, criterion_id: str) -> Criterion:
-        """The criterion of that id; `WrongUse` where the stage has none."""
-        for criterion in self.criteria:
-            if criterion.id == criterion_id:
-                return criterion
-        known = ", ".join(each.id for each in self.criteria)
-        raise WrongUse(f"stage {self.id} has no criterion {criterion_id!r}; it has {known}")
-
-
-class Limits(_Table, frozen=True):
-    """What one submission may use. Seconds are CPU seconds: a busy machine takes nothing away."""
-
-    load_seconds: Seconds = 8.0
-    call_seconds: Seconds = 2.0
-    check_seconds: Seconds = 4.0
-    submission_seconds: Seconds = 30.0
-    wall_factor: Count = 10  # wall time is the fallback, at this many times the CPU seconds
-    memory_mb: Count = 512  # on top of what the zygote maps
-    threads: Count = 8  # besides the first
-    open_files: Count = 64
-    file_mb: Count = 16  # the largest file that a guest may write
-    output_chars: Count = 500  # of what it prints, kept for the teacher
-    # How often a submission is begun anew because its process ended or talked nonsense. One that
-    # hangs costs none of these: each name pays two deadlines at most, and all of them together,
-    # with the loading anew, twice submission_seconds.
-    fresh_guests: Count = 5
-    # Bounds of reading a submission, met before any of it is looked at.
-    max_files: Count = 2000
-    max_file_mb: Count = 20
-    max_total_mb: Count = 100
-    max_notebook_mb: Count = 100  # outputs make notebooks large; only code cells are kept
-
-
-class Forbidden(_Table, frozen=True):
-    """Operators that do a step's work in the student's stead.
-
-    Patterns are of the kind `fnmatch` knows and match the operator's bare name, such as
-    `_softmax`, without name space and overload. `within` lists the names in whose calls they
-    count; empty means all.
-    """
-
-    operators: tuple[Text, ...]
-    steps: tuple[Identifier, ...]
-    within: tuple[Identifier, ...] = ()
-
-
-class Feedback(_Table, frozen=True):
-    """What a student gets to read besides the scores."""
-
-    show_expected_numbers: bool = False
-    show_inputs: bool = False
-    explanations: Literal["always", "after_due", "never"] = "always"
-    # Where students hand in as often as they like, a reason at once would be an oracle.
-    explanations_online: Literal["always", "after_due", "never"] = "after_due"
-
-
-class Late(_Table, frozen=True):
-    """What lateness costs, worked out when grades are exported and never stored.
-
-    Percents are of what was earned. A day that has begun counts whole, from the due date on.
-    """
-
-    due: Annotated[datetime, msgspec.Meta(tz=True)] | None = None  # with its offset from UTC
-    grace_minutes: Annotated[int, msgspec.Meta(ge=0)] = 0
-    percent_per_day: Percent = 0.0
-    cap_percent: Percent = 100.0
-    flat_percent: Percent = 0.0  # where a platform says late and nobody knows how much
-
-
-class Assignment(_Table, frozen=True):
+class Assignment(Table, frozen=True):
     """A whole assignment, as loaded; every path in it is absolute."""
 
     id: Identifier
@@ -178,38 +64,6 @@ class Assignment(_Table, frozen=True):
             if name in stage.names:
                 return stage
         raise WrongUse(f"no stage of {self.id} asks for {name!r}")
-
-
-class _NameTable(_Table, frozen=True):
-    kind: Literal["function", "class"]
-    parameters: tuple[Identifier, ...]
-
-
-class _StageTable(_Table, frozen=True):
-    id: Identifier
-    title: Text
-    module: Identifier
-    handout: Text
-    checks: ModulePath
-    misconceptions: ModulePath
-    points: Points
-    criteria: tuple[Criterion, ...]
-    names: dict[Identifier, _NameTable]
-
-
-class AssignmentFile(_Table, frozen=True):
-    schema: Literal[1]
-    id: Identifier
-    title: Text
-    points: Points
-    solutions: Text
-    stages: tuple[_StageTable, ...]
-    template: Text | None = None
-    blocked_earns: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
-    limits: Limits = Limits()
-    forbidden: tuple[Forbidden, ...] = ()
-    feedback: Feedback = Feedback()
-    late: Late = Late()
 
 
 def load_assignment(path: Path | None = None) -> Assignment:
@@ -289,7 +143,7 @@ def problems(contents: AssignmentFile) -> Iterator[str]:
         yield from _unknown(f"{key}.within", "name", forbidden.within, names)
 
 
-def _stage_problems(stage: _StageTable) -> Iterator[str]:
+def _stage_problems(stage: StageTable) -> Iterator[str]:
     key = f"stages.{stage.id}.criteria"
     yield from _repeated(key, "criterion", [criterion.id for criterion in stage.criteria])
     for criterion in stage.criteria:
@@ -364,7 +218,7 @@ def _assemble(contents: AssignmentFile, file: Path) -> Assignment:
     )
 
 
-def _stage(table: _StageTable, folder: Path) -> Stage:
+def _stage(table: StageTable, folder: Path) -> Stage:
     return Stage(
         id=table.id,
         title=table.title,
