@@ -9,15 +9,20 @@ CELL = 46
 LABEL = 76
 TOP = 58
 
-# Readable on white and on black: the picture brings its own ground along.
+# Over so much of the colour, a number changes to the colour of the ground.
+DEEP = 0.6
+
+# Readable on white and on black: the picture brings its own ground along. In a notebook a style
+# holds for the whole page, hence the name in front.
 _STYLE = """
-  .ground { fill: #ffffff } .ink { fill: #1c2733 } .faint { fill: #5b6876 }
-  .weight { fill: #1f6fb2 } .grid { fill: none; stroke: #c9d2db }
-  text { font: 13px system-ui, sans-serif } .number { font-size: 12px }
-  .strong { fill: #ffffff }
+  .weights .ground { fill: #ffffff } .weights .ink { fill: #1c2733 }
+  .weights .faint { fill: #5b6876 } .weights .shade { fill: #1f6fb2 }
+  .weights .grid { fill: none; stroke: #c9d2db } .weights .strong { fill: #ffffff }
+  .weights text { font: 13px system-ui, sans-serif } .weights .number { font-size: 12px }
   @media (prefers-color-scheme: dark) {
-    .ground { fill: #10161d } .ink { fill: #e6edf3 } .faint { fill: #9aa7b4 }
-    .weight { fill: #4aa3e8 } .grid { stroke: #33404d } .strong { fill: #06121d }
+    .weights .ground { fill: #10161d } .weights .ink { fill: #e6edf3 }
+    .weights .faint { fill: #9aa7b4 } .weights .shade { fill: #4aa3e8 }
+    .weights .grid { stroke: #33404d } .weights .strong { fill: #06121d }
   }
 """
 
@@ -30,7 +35,7 @@ def heatmap_svg(title: str, tokens: Sequence[str], rows: Sequence[Sequence[float
     size = len(tokens)
     width, height = LABEL + size * CELL + 16, TOP + size * CELL + 34
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
+        f'<svg class="weights" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}"'
         f' width="{width}" height="{height}" role="img">',
         f"<title>{escape(title)}: attention weights of {escape(' '.join(tokens))}</title>",
         f"<style>{_STYLE}</style>",
@@ -62,10 +67,10 @@ def heatmap_svg(title: str, tokens: Sequence[str], rows: Sequence[Sequence[float
 
 def _cell(x: int, y: int, middle: int, weight: float) -> list[str]:
     shade = min(max(weight, 0.0), 1.0) if weight == weight else 0.0  # nan is no shade
-    ink = "strong" if shade > 0.45 else "ink"
+    ink = "strong" if shade > DEEP else "ink"
     square = f'x="{x}" y="{y}" width="{CELL}" height="{CELL}"'
     return [
-        f'<rect class="weight" {square} fill-opacity="{shade:.3f}"/>',
+        f'<rect class="shade" {square} fill-opacity="{shade:.3f}"/>',
         f'<rect class="grid" {square}/>',
         f'<text class="number {ink}" x="{x + CELL // 2}" y="{middle}" text-anchor="middle">'
         f"{weight_text(weight)}</text>",

@@ -92,10 +92,15 @@ class Report:
         return (
             f"<div><p><strong>{escape(standing.stage.title)}</strong>: {standing.passed} of"
             f" {len(standing.outcomes)} checks passed</p>{problem}"
-            f'<table style="text-align: left"><thead><tr><th></th><th>name</th><th>state</th>'
-            f"<th>what was found</th></tr></thead><tbody>{rows}</tbody></table>"
+            f"<table><thead><tr>{_HEADINGS}</tr></thead><tbody>{rows}</tbody></table>"
             f"<p>{pictures}</p><p><small>{escape(PUBLIC_ONLY)}</small></p></div>"
         )
+
+
+_CELL = "text-align: left; vertical-align: top"
+_HEADINGS = "".join(
+    f'<th style="text-align: left">{each}</th>' for each in ("", "name", "state", "what was found")
+)
 
 
 def _row(name: NameStanding) -> str:
@@ -105,7 +110,9 @@ def _row(name: NameStanding) -> str:
         escape(WORDS[name.state]),
         _lines_of("\n".join(_told(name))),
     )
-    return "<tr>" + "".join(f'<td style="text-align: left">{each}</td>' for each in cells) + "</tr>"
+    styles = (_CELL, _CELL + "; white-space: nowrap", _CELL + "; white-space: nowrap", _CELL)
+    told = zip(styles, cells, strict=True)
+    return "<tr>" + "".join(f'<td style="{style}">{each}</td>' for style, each in told) + "</tr>"
 
 
 def _lines_of(text: str) -> str:

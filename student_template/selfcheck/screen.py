@@ -132,7 +132,9 @@ class Screen:
         if name.mistake is not None:
             yield Text.assemble("This looks like: ", (f"{name.mistake.title}.", "bold"))
             yield Text(name.mistake.message)
-            yield Text(f"Read {stage.handout}#{name.mistake.section}")
+            read = f"{stage.handout}#{name.mistake.section}"
+            if read not in trouble.message:
+                yield Text(f"Read {read}")
 
     # Hints, weights, submissions --------------------------------------------------------------
 
