@@ -157,14 +157,9 @@ def _notebook_as_package(namespace: Mapping[str, object]) -> Iterator[_Loader]:
     """While it lasts, `attention` and its modules are what the notebook has defined."""
     package = course().package
     loader = _Loader(namespace)
+    before = _taken_away(package)
     written = {stage.module: _from_folder(stage, namespace) for stage in course().stages}
-    before = {
-        name: module
-        for name, module in sys.modules.items()
-        if name == package or name.startswith(f"{package}.")
-    }
-    for name in before:
-        del sys.modules[name]
+    _taken_away(package)  # read anew the next time: the files may change
     root = types.ModuleType(package)
     root.__path__ = []
     sys.modules[package] = root
@@ -176,9 +171,14 @@ def _notebook_as_package(namespace: Mapping[str, object]) -> Iterator[_Loader]:
     try:
         yield loader
     finally:
-        for name in [each for each in sys.modules if each.partition(".")[0] == package]:
-            del sys.modules[name]
+        _taken_away(package)
         sys.modules.update(before)
+
+
+def _taken_away(package: str) -> dict[str, ModuleType]:
+    """A package's modules, which are no longer imported after this."""
+    names = [name for name in sys.modules if name.partition(".")[0] == package]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 def _from_folder(stage: Stage, namespace: Mapping[str, object]) -> Mapping[str, object]:

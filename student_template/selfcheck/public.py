@@ -63,7 +63,7 @@ def run_public_checks(begin: Begin, listen: Listen) -> None:
         *(f"-pno:{plugin}" for plugin in _LEFT_OUT),
         str(TESTS),
     ]
-    before = set(sys.modules)
+    others = _tests_taken_away()
     surroundings = {name: os.environ.get(name) for name in _SURROUNDINGS}
     os.environ.update(_SURROUNDINGS)
     os.environ.pop("PYTEST_ADDOPTS", None)
@@ -76,18 +76,17 @@ def run_public_checks(begin: Begin, listen: Listen) -> None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-        _forget_tests(before)
+        _tests_taken_away()
+        sys.modules.update(others)
 
 
 _SURROUNDINGS: Mapping[str, str] = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
-def _forget_tests(before: set[str]) -> None:
-    """Let the next run read the tests anew: they hold the student's modules as they are now."""
-    for name in set(sys.modules) - before:
-        file = getattr(sys.modules[name], "__file__", None)
-        if file and TESTS in Path(file).parents:
-            del sys.modules[name]
+def _tests_taken_away() -> dict[str, ModuleType]:
+    """Modules of tests, which are read anew by the next run: they hold the student's modules."""
+    names = [name for name in sys.modules if name.partition(".")[0] == TESTS.name]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 class _Plugin:
