@@ -1,14 +1,18 @@
 """What a wrong module's attention looks like, read from outside; and that nobody else is asked."""
 
+import itertools
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from autograder.assignment import load_assignment
-from autograder.catalogue import load_catalogue
-from autograder.checks.seeing import INPUTS, VIEWS, WORDS, visible_weights
+from autograder.assignment import Stage, load_assignment
+from autograder.catalogue import Misconception, load_catalogue
+from autograder.chain import StepRaises, run
+from autograder.checks.sample import Sample
+from autograder.checks.seeing import INPUTS, VIEWS, WORDS, attention_seen, visible_weights
 from autograder.details import AttentionSeen, read_details
 from autograder.submission import read_submission
 from autograder.worker import Worker
@@ -124,3 +128,78 @@ def test_inputs_of_pictures_are_those_of_the_handouts() -> None:
     for number in INPUTS[0].tolist():
         assert f"{number:.2f}" in handout
     assert visible_weights(2)["query"].shape == (8, 18)
+
+
+class Given:
+    """A trial of a name that gives what a program with certain mistakes gives."""
+
+    def __init__(self, name: str, output: torch.Tensor) -> None:
+        self.name = name
+        self.output = output
+
+    def enter(self, stage: object) -> None:
+        pass
+
+    def student(self, check: str) -> object:
+        return None
+
+
+def shown(
+    monkeypatch: pytest.MonkeyPatch, stage: Stage, name: str, mistakes: tuple[Misconception, ...]
+) -> AttentionSeen | None:
+    """The picture of a program with these mistakes; None where there is none, or it raises."""
+    view = VIEWS[name]
+    chain = load_catalogue(stage.misconceptions).chains[name]
+    try:
+        output = run(chain, view.given, {each.step: each.steps[-1] for each in mistakes})
+    except (StepRaises, RuntimeError, IndexError):
+        return None
+    known = replace(view, ask=lambda student, sample: output)
+    monkeypatch.setitem(VIEWS, name, known)  # type: ignore[arg-type]
+    standing = {"kind": "explained", "misconceptions": [each.id for each in mistakes]}
+    found = attention_seen(
+        Given(name, output),  # type: ignore[arg-type]
+        Sample(b"unused"),
+        ASSIGNMENT,
+        {name: standing},
+    )
+    monkeypatch.setitem(VIEWS, name, view)  # type: ignore[arg-type]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_every_mistake_is_drawn_as_what_it_does_or_not_at_all(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    stage = ASSIGNMENT.stage_of(name)
+    entries = [e for e in load_catalogue(stage.misconceptions).of(name) if e.steps]
+    drawn = {}
+    for entry in entries:
+        picture = shown(monkeypatch, stage, name, (entry,))
+        if picture is not None:
+            drawn[entry.id] = picture
+            for head in picture.heads:
+                assert len(head.found) == len(head.expected) == len(WORDS)
+                assert all(len(row) == len(WORDS) for row in (*head.found, *head.expected))
+            assert any(head.found != head.expected for head in picture.heads)
+    assert drawn
+    for unseen in ("keys-as-values", "values-are-inputs", "no-output-projection"):
+        assert unseen not in drawn
+
+
+@pytest.mark.parametrize("name", ["CausalAttention", "MultiHeadAttention"])
+def test_two_mistakes_at_once_are_drawn_or_not_but_never_raise(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    stage = ASSIGNMENT.stage_of(name)
+    by_step: dict[str, list[Misconception]] = {}
+    for entry in load_catalogue(stage.misconceptions).of(name):
+        if entry.steps:
+            by_step.setdefault(entry.step, []).append(entry)
+    pairs = [
+        pair
+        for one, other in itertools.combinations(by_step.values(), 2)
+        for pair in ((one[0], other[-1]), (one[-1], other[0]))
+    ]
+    drawn = [shown(monkeypatch, stage, name, pair) for pair in pairs]
+    assert sum(picture is not None for picture in drawn) > len(pairs) / 4

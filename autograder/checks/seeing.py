@@ -43,8 +43,11 @@ INPUTS = torch.tensor(
 #: For each head a phase of its queries, one of its keys, and how strong both are: chosen by eye,
 #: so that every row has words that it attends to and words that it does not.
 HEADS = ((1.0, 2.0, 1.5), (4.0, 1.5, 1.2))
-KEY_SIZE = 9  # larger than the six words, and its root is neither that of another size nor odd
+KEY_SIZE = 9  # holds the six words; no other size has its root
 D_IN = 8  # unlike every other size; the tokens use six of it
+
+#: Ways of writing the mistakes of one explanation that are tried.
+MOST_CODINGS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,23 +147,29 @@ def _explained(
 
 
 def _codings(entries: Sequence[Misconception]) -> Iterator[dict[str, Step]]:
-    """Every way in which these mistakes are written."""
-    for steps in itertools.product(*(entry.steps for entry in entries if entry.steps)):
+    """The ways in which these mistakes are written, the usual ones first."""
+    ways = itertools.product(*(entry.steps for entry in entries if entry.steps))
+    for steps in itertools.islice(ways, MOST_CODINGS):
         names = [entry.step for entry in entries if entry.steps]
         yield dict(zip(names, steps, strict=True))
 
 
 def _weights(chain: Chain, view: View, replaced: Mapping[str, Step]) -> Tensor | None:
-    """The attention weights of the first item within the chain, `(H, T, T)`."""
+    """The attention weights of the first item within the chain, `(H, T, T)`.
+
+    None where a step done otherwise leaves no weights that could be shown as such.
+    """
     if not view.module:
         return run(chain, view.given, replaced).float().unsqueeze(0)
     values: Values = chain.begin(view.given)
     for name, step in chain.steps:
         values = replaced.get(name, step)(values)
     weights = values.weights
+    if view.given.tokens is not None and view.given.tokens.dim() == 3 and weights.dim() > 2:
+        weights = weights[0]
     if weights.dim() == 2:
-        return weights.unsqueeze(0)
-    return weights[0].unsqueeze(0) if weights.dim() == 3 else weights[0]
+        weights = weights.unsqueeze(0)
+    return weights if weights.dim() == 3 else None
 
 
 def _direct(view: View, found: Tensor) -> Tensor:
