@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from autograder.executor import cores
-from bench import ours, peers, scale
+from bench import ours, peers, scale, walled
 from bench.classroom import ROOT, Member, members, write_class
 from bench.table import (
     STARTED,
@@ -28,6 +28,7 @@ from bench.table import (
 PARTS = (
     "ours",
     "nbgrader",
+    "walled",
     "otter",
     "floor",
     "cpu",
@@ -41,6 +42,7 @@ RESULT = ROOT / "results" / "bench.json"
 ENVIRONMENT = ROOT / ".venv-bench"
 # As fast as `nbgrader autograde`, as `otter run` on all cores and one after another.
 LEAST_TIMES, LEAST_TIMES_OTTER, LEAST_TIMES_OTTER_IN_TURN = 30.0, 45.0, 90.0
+MOST_OF_NBGRADER = 1 / 3  # for nbgrader's own command with the kit in it
 
 
 def measure(
@@ -66,6 +68,7 @@ def measure(
 
     work: dict[str, Callable[[], list[Row]]] = {
         "nbgrader": lambda: beside(peers.nbgrader),
+        "walled": lambda: walled.walled(students, scratch, tell),
         "otter": lambda: beside(peers.otter),
         "floor": lambda: ours.floor(folder, scratch, tell),
         "cpu": lambda: ours.cpu(scratch, tell),
@@ -102,7 +105,12 @@ def with_ratios(rows: Sequence[Row]) -> tuple[Row, ...]:
     """
     whole, started = row_of(rows, "ours", WHOLE), row_of(rows, "ours", STARTED)
     found: list[Row] = []
+    stock = row_of(rows, "nbgrader", WHOLE)
     for row in rows:
+        if row.part == walled.PART and stock is not None:
+            goal = Goal("at most", MOST_OF_NBGRADER, "ratio")
+            found.append(compared(row, stock, "nbgrader", goal))
+            continue
         if whole is None or started is None or row.part not in ("nbgrader", "otter"):
             found.append(row)
             continue

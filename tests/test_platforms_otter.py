@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from otter.test_files import GradingResults
-from otter.test_files.abstract_test import TestCase
+from otter.test_files import GradingResults, abstract_test
 from otter.test_files.exception_test import ExceptionTestFile
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -211,7 +210,8 @@ class TestTheGrades:
         assert sum(scores_of(results).values()) == 94.0
         said = {test["name"]: test["output"] for test in results["tests"]}
         assert "All points." in said["causal-scaling"]
-        assert "Every token sees every other one" in said["causal-masking"]
+        assert "`CausalAttention`: " in said["causal-masking"]
+        assert "Read 3_causal.md, section “Masking”." in said["causal-masking"]
         assert "NameError" not in json.dumps(results)
 
     @pytest.mark.parametrize(
@@ -235,7 +235,9 @@ class TestTheGrades:
 
 def question(name: str, points: float) -> ExceptionTestFile:
     """A question of otter's with one test."""
-    return ExceptionTestFile(name, name, [TestCase(name, None, True, points, None, None)])
+    return ExceptionTestFile(
+        name, name, [abstract_test.TestCase(name, None, True, points, None, None)]
+    )
 
 
 class TestTheDocumentation:
