@@ -120,6 +120,7 @@ class Checks:
         unless `thorough`: where all outputs are right they could say nothing else.
         """
         wrong: set[str] = set()
+        faulty: set[str] = set()  # what others may have borrowed from
         self.trial = trial
         try:
             for item in sorted(items, key=self._order):
@@ -137,8 +138,11 @@ class Checks:
                     outcome = replace(absent, check_id=identifier)
                 if check.kind == "values" and outcome.status != "passed":
                     wrong.add(check.name)
+                if check.kind in JUDGED and outcome.status != "passed":
+                    faulty.add(check.name)
                 trial.evidence.outcomes.append(outcome)
-            self._look_with_borrowed_functions(items, trial, wrong)
+            if wrong:
+                self._look_with_borrowed_functions(items, trial, faulty)
         finally:
             # No fixture of one submission may serve another.
             items[0].session._setupstate.teardown_exact(None)
@@ -146,7 +150,7 @@ class Checks:
         return trial.evidence
 
     def _look_with_borrowed_functions(
-        self, items: Sequence[pytest.Item], trial: Trial, wrong: set[str]
+        self, items: Sequence[pytest.Item], trial: Trial, faulty: set[str]
     ) -> None:
         """Find the names that are wrong only through other functions of their stage.
 
@@ -156,7 +160,7 @@ class Checks:
         culprit among them, and none has borrowed anything.
         """
         for stage in self.assignment.stages:
-            lost = {name for name in stage.names if name in wrong}
+            lost = {name for name in stage.names if name in faulty}
             if len(lost) < 2 or stage.id not in trial.equivalents:
                 continue
             culprits = {
@@ -189,8 +193,7 @@ class Checks:
             return all(
                 self._passes(item)
                 for item in items
-                if self.place(item)[1].kind in ("values", "own")
-                and self.place(item)[1].name == name
+                if self.place(item)[1].kind in JUDGED and self.place(item)[1].name == name
             )
         finally:
             trial.evidence, trial.lending = evidence, False
@@ -260,6 +263,9 @@ class Checks:
             check.kind in LAZY,
         )
 
+
+#: Kinds of check that a name must pass to be right.
+JUDGED = ("values", "own")
 
 #: Kinds of check that are asked only where a name's outputs are not the reference's.
 LAZY = ("property", "dependence")
