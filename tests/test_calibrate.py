@@ -141,7 +141,7 @@ def executor() -> Iterator[LocalExecutor]:
     executor.close()
 
 
-@pytest.mark.parametrize("title", [title for title in PARTS if title != "codings"])
+@pytest.mark.parametrize("title", PARTS)
 def test_solutions_stubs_variants_pairs_mutants_and_misconceptions_agree(
     title: str, executor: LocalExecutor
 ) -> None:
