@@ -118,7 +118,10 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Write a class's pages and tables again, from its gradebook: autograder report results"""
+    """Write a class's pages and tables again, from its gradebook.
+
+    For example: autograder report results --text
+    """
     from autograder.grading import (
         entries_of,
         last_roster,

@@ -17,12 +17,16 @@ Student = Annotated[str, typer.Argument(help="The entry's name, as in grades.csv
 @command
 def diff(
     folder: Folder,
-    earlier: Annotated[int | None, typer.Argument(metavar="RUN", min=1)] = None,
-    later: Annotated[int | None, typer.Argument(metavar="RUN", min=1)] = None,
+    earlier: Annotated[
+        int | None, typer.Argument(metavar="RUN", min=1, help="The earlier one, by its number.")
+    ] = None,
+    later: Annotated[
+        int | None, typer.Argument(metavar="RUN", min=1, help="The later one; else the last.")
+    ] = None,
 ) -> None:
     """Whose score changed between two runs, in which criterion, and why.
 
-    Without numbers the last two runs are compared: autograder diff results 1 3
+    Without numbers the last two runs are compared. For example: autograder diff results 1 3
     """
     from autograder.feedback.comparing import difference_view, runs_view
     from autograder.feedback.terminal import console
@@ -70,7 +74,7 @@ def adjust(
 ) -> None:
     """Set what a criterion of one student counts, whatever the checks say, in this and later runs.
 
-    autograder adjust results ada --criterion causal/masking --points 9 --reason "right, read by me"
+    For example: autograder adjust results ada --criterion gpt2 --points 1 --reason "read by me"
     """
     from autograder.commands.adjusting import adjust_and_report
 
@@ -79,7 +83,10 @@ def adjust(
 
 @command
 def explain(folder: Folder, student: Student) -> None:
-    """Tell one result in full, for a teacher: inputs, expected, found. Not for students' eyes."""
+    """Tell one result in full, for a teacher: inputs, expected, found. Not for students' eyes.
+
+    For example: autograder explain results ada
+    """
     from autograder.adjustments import adjusted
     from autograder.errors import WrongUse
     from autograder.feedback.telling_all import full_view
