@@ -307,6 +307,20 @@ class TestSubmit:
         assert "notebooks/1_simplified.ipynb" in {file.path for file in read.files}
 
 
+def test_what_is_not_installed_is_asked_for(work: Path) -> None:
+    result = subprocess.run(
+        [sys.executable, "-S", "-m", "selfcheck"],  # without the environment's packages
+        cwd=work,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert result.returncode == 2
+    assert "rich is not installed here" in result.stderr
+    assert "python -m pip install torch pytest rich" in result.stderr
+
+
 def test_watch_in_a_pipe_says_what_it_needs(run: Run) -> None:
     result = run("watch")
     assert result.returncode == 2

@@ -1,5 +1,6 @@
 """`python -m selfcheck watch` in a real terminal: from stubs to all stages done."""
 
+import io
 import os
 import re
 import shutil
@@ -14,6 +15,7 @@ pexpect = pytest.importorskip("pexpect", reason="a terminal is played on POSIX s
 ROOT = Path(__file__).resolve().parents[1]
 SOLUTIONS = ROOT / "solutions" / "attention"
 GAP = r"(?:\s|\x1b\[[0-9;]*m)+"
+COLOUR = re.compile(r"\x1b\[(?:\d+;)*[34][0-8][;m]")
 PATIENCE = 120  # seconds; nothing is measured, a busy machine only takes longer
 
 
@@ -37,8 +39,10 @@ def terminal(work: Path) -> Iterator["pexpect.spawn[str]"]:
         encoding="utf-8",
         timeout=PATIENCE,
     )
+    child.logfile_read = io.StringIO()
     yield child
     child.close(force=True)
+    assert COLOUR.search(child.logfile_read.getvalue()) is None  # NO_COLOR is set
 
 
 def save(work: Path, module: str, old: str = "", new: str = "") -> None:

@@ -34,7 +34,8 @@ def one_more(word: str) -> Hints:
     name = word if word in names else remembered.next.get(stage.id, names[0])
     if name not in names:
         name = names[0]
-    hints = all_hints()[name]
+    section = stage.named(name).section
+    hints = all_hints().get(name) or [f"Read {stage.handout}#{section} once more."]
     count = min(remembered.hints.get(name, 0) + 1, len(hints))
     remembered.hints[name] = count
     remembered.write()
