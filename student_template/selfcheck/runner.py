@@ -18,8 +18,8 @@ from collections.abc import Sequence
 from .course import HERE, ROOT, course
 from .standing import Event, Standing
 
-SECONDS = 10.0  # how long one check, or one import, may take
-GRACE = 2.0  # how much later a process is ended that did not end itself
+SECONDS = 10.0  # how long one check, or one import, may work
+PATIENCE = 4  # after so many times that, a process is ended that did not end itself
 START = 300.0  # how long torch may take to be imported
 
 
@@ -117,7 +117,7 @@ class Run:
         if event is None:
             self._ended()
             return True
-        self._deadline = time.monotonic() + self._seconds + GRACE
+        self._deadline = time.monotonic() + self._seconds * PATIENCE
         match event["kind"]:
             case "ready":
                 self._ready = True

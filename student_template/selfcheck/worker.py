@@ -17,6 +17,7 @@ from typing import IO
 from .course import ROOT, course
 from .standing import Event
 
+WAITING = 3  # how many times longer code may wait (for a lock, in `sleep`) than it may work
 HUNG = 3  # the exit code of a process that ended itself at the deadline
 
 
@@ -33,13 +34,26 @@ class Channel:
         os.dup2(nowhere, 0)
         self._lock = threading.Lock()
         self.last: Event = {}
-        self.heard_at = time.monotonic()
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Something was heard of the student's code: the deadline begins anew."""
+        self._work, self._wall = time.process_time(), time.monotonic()
+
+    def overdue(self, seconds: float) -> bool:
+        """Whether so many seconds of work, or several times that of waiting, were silent.
+
+        Work counts, so that a busy machine ends nothing that would have come back.
+        """
+        worked = time.process_time() - self._work
+        waited = time.monotonic() - self._wall
+        return worked > seconds or waited > WAITING * seconds
 
     def tell(self, event: Event) -> None:
         """Send an event; the deadline begins anew."""
         with self._lock:
             self.last = event
-            self.heard_at = time.monotonic()
+            self.begin_anew()
             self._file.write(json.dumps(event) + "\n")
             self._file.flush()
 
@@ -66,7 +80,7 @@ def main() -> None:
     def wait() -> Sequence[str]:
         channel.tell({"kind": "ready"})
         order = channel.order()
-        channel.heard_at = time.monotonic()
+        channel.begin_anew()
         _watch_over(channel, float(str(order["seconds"])))
         stages = order["stages"]
         assert isinstance(stages, list)
@@ -82,7 +96,7 @@ def _watch_over(channel: Channel, seconds: float) -> None:
     main_thread = threading.get_ident()
 
     def watch() -> None:
-        while time.monotonic() - channel.heard_at < seconds:
+        while not channel.overdue(seconds):
             time.sleep(0.05)
         channel.tell({**channel.last, "kind": "hung", "place": _where(main_thread)})
         os._exit(HUNG)
