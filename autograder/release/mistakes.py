@@ -115,7 +115,9 @@ def probes_of(name: str, sample: Sample) -> tuple[Probe, ...]:
             full = Sizes(4, wide, tokens=7, batch=3, context_length=7, heads=heads)
             if name == "MultiHeadAttentionWrapper":
                 return (_wrapper(oblong, sample),)
-            return tuple(_module(name, each, sample) for each in (oblong, square, full))
+            alike = 2 if heads else 5  # dimensions that broadcasting cannot tell apart
+            equal = Sizes(4, wide, tokens=alike, batch=alike, context_length=8, heads=heads)
+            return tuple(_module(name, each, sample) for each in (oblong, square, full, equal))
     return ()
 
 

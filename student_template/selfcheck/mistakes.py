@@ -59,15 +59,16 @@ def mistake_in(
     `right` are names of the stage whose checks pass. Of mistakes that give the same numbers, one
     that such a name would show is less likely than one that it could not.
     """
-    table = known()["names"].get(name)
-    if table is not None:
-        found = explain(table, [call(module, name, probe) for probe in table["probes"]])
-        unlikely = {each for other in right for each in _shown_by(other)}
-        found.sort(key=lambda identifier: identifier in unlikely)
-        if found and found[0] != "right":
-            return found[0]
+    table = known()["names"].get(name, {"probes": (), "entries": ()})
+    seen = [call(module, name, probe) for probe in table["probes"]]
+    unlikely = {each for other in right for each in _shown_by(other)}
+    found = sorted(explain(table, seen), key=lambda identifier: identifier in unlikely)
+    if found and found[0] != "right":
+        return found[0]
     identifiers = known()["mistakes"][stage.id]
-    return next((each for each in symptoms_of(module, name) if each in identifiers), None)
+    shown = [each for each in symptoms_of(module, name) if each in identifiers]
+    raised = explain_exceptions(table, [each.exception for each in seen if each.exception])
+    return next(iter([*shown, *raised]), None)
 
 
 def _shown_by(name: str) -> set[str]:
@@ -77,14 +78,28 @@ def _shown_by(name: str) -> set[str]:
 
 def explain(table: Told, seen: list[Seen]) -> list[str]:
     """The ids of the first entry of a name's table that gives all that was seen."""
+    anything = any(each.value is not None for each in seen)
     for entry in table["entries"]:
+        # Where numbers agree as well, it is enough that the rest raises as the mistake does.
+        patterns = entry["raises"] or (["."] if anything else [])
         if all(
             _same(each.value, sample)
             if each.value is not None
-            else sample is None and any(re.search(pat, each.exception) for pat in entry["raises"])
+            else sample is None and any(re.search(pat, each.exception) for pat in patterns)
             for each, sample in zip(seen, entry["samples"], strict=True)
         ):
             return [str(identifier) for identifier in entry["ids"]]
+    return []
+
+
+def explain_exceptions(table: Told, exceptions: list[str]) -> list[str]:
+    """The ids of the first mistake that is known to raise so, where most of the calls raise."""
+    if 2 * len(exceptions) > len(table["probes"]):
+        for entry in table["entries"]:
+            if all(sample is None for sample in entry["samples"]) and all(
+                any(re.search(pattern, each) for pattern in entry["raises"]) for each in exceptions
+            ):
+                return [str(identifier) for identifier in entry["ids"]]
     return []
 
 

@@ -28,6 +28,20 @@ _SIZES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+#: Functions of stage 1, called with so many tokens of a width, and how many rows they should give.
+_CALLS: dict[str, Callable[[Any, int, int], tuple[Tensor, int]]] = {
+    "attention_scores": lambda f, count, width: (f(_ones(width), _ones(count, width)), count),
+    "softmax": lambda f, count, width: (f(_ones(count - 2, count)), count - 2),
+    "context_vector": lambda f, count, width: (f(_ones(width), _ones(count, width)), width),
+    "attention_weights": lambda f, count, width: (f(_ones(count, width)), count),
+    "context_vectors": lambda f, count, width: (f(_ones(count, width)), count),
+}
+
+
+def _ones(*shape: int) -> Tensor:
+    return torch.ones(shape)
+
+
 def symptoms_of(module: ModuleType, name: str) -> Iterator[str]:
     """The ids of the mistakes that a name shows, in the order in which they are best told."""
     target = getattr(module, name)
@@ -41,8 +55,13 @@ def symptoms_of(module: ModuleType, name: str) -> Iterator[str]:
 
 
 def _questions(module: ModuleType, name: str) -> list[tuple[str, Question]]:
-    if name == "softmax":
-        return [("softmax-no-shift", _not_shifted)]
+    fixed: list[tuple[str, Question]] = []
+    if name in _CALLS or name in _SIZES:
+        fixed = [("sizes-hard-coded", lambda target: _only_the_example(target, name))]
+    if name in _CALLS:
+        shifted = {"softmax": _not_shifted, "attention_weights": _weights_not_shifted}
+        own = [("softmax-no-shift", shifted[name])] if name in shifted else []
+        return [*own, *fixed]
     if name == "causal_mask":
         return [("mask-not-bool", lambda mask: mask(3).dtype != torch.bool)]
     if name == "copy_weights":
@@ -52,8 +71,6 @@ def _questions(module: ModuleType, name: str) -> list[tuple[str, Question]]:
             ("merge-transposed", lambda merge: _does_not_fit(merge, module)),
             ("merge-identity-missing", lambda merge: _mixes(merge, module)),
         ]
-    if name in ("attention_weights", "context_vectors"):
-        return [("sizes-hard-coded", _only_six)]
     if name == "gpt2_attention":
         return [("gpt2-sizes", _not_gpt2)]
     if name not in _SIZES:
@@ -64,6 +81,7 @@ def _questions(module: ModuleType, name: str) -> list[tuple[str, Question]]:
         ("heads-in-list", lambda kind: _has_list_of_heads(kind(**sizes))),
         ("one-head-repeated", lambda kind: _repeats_a_head(kind(**sizes))),
         ("unregistered-parameters", lambda kind: _has_plain_weights(kind(**sizes))),
+        ("names-differ", lambda kind: _has_other_names(kind(**sizes))),
         ("weights-made-anew", lambda kind: _changes_its_mind(kind(**sizes).eval(), name)),
         ("gradient-cut", lambda kind: _is_cut(kind(**sizes), name)),
     ]
@@ -79,6 +97,7 @@ def _questions(module: ModuleType, name: str) -> list[tuple[str, Question]]:
             ("dropout-in-eval", lambda kind: _changes_its_mind(kind(**dropping).eval(), name)),
             ("dropout-missing", lambda kind: not _changes_its_mind(kind(**dropping), name)),
         ]
+    questions += fixed
     if name == "MultiHeadAttention":
         questions.append(
             ("divisibility-unchecked", lambda kind: bool(kind(**sizes | {"d_out": 7})))
@@ -95,6 +114,37 @@ def _not_shifted(softmax: Callable[[Tensor], Tensor]) -> bool:
     small = softmax(torch.tensor([0.0, 1.0]))
     large = softmax(torch.tensor([1000.0, 1000.0]))
     return bool(torch.isfinite(small).all()) and not bool(torch.isfinite(large).all())
+
+
+def _weights_not_shifted(attend: Callable[[Tensor], Tensor]) -> bool:
+    tokens = torch.eye(3)
+    return bool(torch.isfinite(attend(tokens)).all()) and not bool(
+        torch.isfinite(attend(40.0 * tokens)).all()
+    )
+
+
+def _only_the_example(target: Any, name: str) -> bool:
+    """It works for the example's six tokens and two texts, and for no other number."""
+    return any(
+        _works(target, name, tokens=6, batch=2, width=width)
+        and not _works(target, name, tokens=4, batch=3, width=width)
+        for width in (3, 4, 5)
+    )
+
+
+def _works(target: Any, name: str, tokens: int, batch: int, width: int) -> bool:
+    """Whether it takes so many tokens, and gives as many rows as it should."""
+    try:
+        if name in _CALLS:
+            result, rows = _CALLS[name](target, tokens, width)
+            return len(result) == rows
+        several = name == "MultiHeadAttention"
+        sizes = _SIZES[name] | {"d_in": width, "d_out": 6 if several else width}
+        single = name.startswith("SelfAttention")
+        shape = (tokens, width) if single else (batch, tokens, width)
+        return len(target(**sizes).eval()(torch.ones(shape))) == shape[0]
+    except Exception:
+        return False
 
 
 def _raises_before_init(kind: Callable[..., object], sizes: dict[str, Any]) -> bool:
@@ -141,6 +191,15 @@ def _has_plain_weights(module: nn.Module) -> bool:
     return any(plain) or not [*module.parameters()] or _has_list_of(vars(module).values())
 
 
+def _has_other_names(module: nn.Module) -> bool:
+    """There are weights, and they are kept under other names than those of the task."""
+    if hasattr(module, "heads"):
+        return False
+    paths = [path for path, _ in module.named_parameters() if not path.startswith("out_proj")]
+    roles = ("W_query", "W_key", "W_value")
+    return len(paths) >= 3 and not any(path.startswith(roles) for path in paths)
+
+
 def _biases(module: nn.Module) -> int:
     return sum("W_" in path and path.endswith("bias") for path, _ in module.named_parameters())
 
@@ -176,15 +235,6 @@ def _of_copying(module: ModuleType) -> list[tuple[str, Question]]:
         ("copy-not-transposed", lambda copy: all(agreeing(copy, turned=False))),
         ("copy-incomplete", incomplete),
     ]
-
-
-def _only_six(attend: Callable[[Tensor], Tensor]) -> bool:
-    """It works for the example's six tokens of three numbers, and for no other."""
-    attend(torch.ones(6, 3))
-    try:
-        return len(attend(torch.ones(4, 5))) != 4
-    except Exception:
-        return True
 
 
 def _does_not_fit(merge: Callable[[nn.Module], object], module: ModuleType) -> bool:
