@@ -72,9 +72,15 @@ class DirectSession:
         self._handles: dict[int, Any] = {}
         self._last_handle = 0
         self._check_number = 0
+        self._matched: dict[str, None] = {}
         self.guest_number = 0
         self.begin_check("")
         self._load(None)
+
+    @property
+    def matched(self) -> tuple[str, ...]:
+        """How arguments found their places, each once."""
+        return tuple(self._matched)
 
     def _load(self, source: str | None) -> None:
         self.close()
@@ -158,7 +164,9 @@ class DirectSession:
             clean.drop_modes()
         except BaseException as error:
             raise self._fault(name, error) from None
-        return self._proxy(name, made, tuple(match.notes), tuple(match.dropped))
+        proxy = self._proxy(name, made, tuple(match.notes), tuple(match.dropped))
+        self._matched |= {f"{name}: {note}": None for note in proxy.notes}
+        return proxy
 
     def call(self, asked: Asked) -> Reply:
         return next(self.call_each((asked,)))
