@@ -135,6 +135,13 @@ def expected(graded: Course, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     }
 
 
+@pytest.fixture(scope="module")
+def pages(graded: Course) -> dict[str, str]:
+    graded.must("nbgrader", "generate_feedback", "attention", "--student=hal")
+    folder = graded.root / "feedback" / "hal" / "attention"
+    return {path.stem: path.read_text("utf-8") for path in folder.glob("*.html")}
+
+
 class TestTheReleasedNotebooks:
     def test_building_the_sources_again_changes_nothing(self) -> None:
         place = ATTENTION.folder / "nbgrader"
@@ -227,12 +234,6 @@ class TestTheGrades:
 
 
 class TestTheFeedback:
-    @pytest.fixture(scope="class")
-    def pages(self, graded: Course) -> dict[str, str]:
-        graded.must("nbgrader", "generate_feedback", "attention", "--student=hal")
-        folder = graded.root / "feedback" / "hal" / "attention"
-        return {path.stem: path.read_text("utf-8") for path in folder.glob("*.html")}
-
     def test_a_reason_stands_under_the_criterion_that_lost(self, pages: dict[str, str]) -> None:
         cell = cell_of(pages["3_causal"], "causal-masking")
         assert "No token looks at the tokens after it: 9 points" in cell
