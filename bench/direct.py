@@ -60,10 +60,7 @@ class DirectSession:
     output = ""
 
     def __init__(
-        self,
-        names: tuple[NameSpec, ...],
-        files: tuple[wire.SourceFile, ...],
-        output: clean.Output,
+        self, names: tuple[NameSpec, ...], files: tuple[wire.SourceFile, ...], output: clean.Output
     ) -> None:
         self._specs = {spec.name: spec for spec in names}
         self._files = files
@@ -316,11 +313,7 @@ class DirectSession:
         return faults.fault(name, describe.raised(error, self._loaded.sources))
 
     def _proxy(
-        self,
-        name: str,
-        module: object,
-        notes: tuple[str, ...] = (),
-        dropped: tuple[str, ...] = (),
+        self, name: str, module: object, notes: tuple[str, ...] = (), dropped: tuple[str, ...] = ()
     ) -> ModuleProxy:
         self._last_handle += 1
         self._handles[self._last_handle] = module

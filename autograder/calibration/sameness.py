@@ -24,9 +24,7 @@ from autograder.compare import same
 
 #: How many configurations a mutant must agree on to count as the same program.
 CONFIGURATIONS = 1_000
-
-#: The same for a name that can only differ by calling another.
-A_FEW = 40
+A_FEW = 40  # for a name that can only differ by calling another
 
 #: What one call showed: tensors by what they are, everything else as text.
 Seen = dict[str, Tensor | str]

@@ -63,9 +63,8 @@ def only_head(weights: dict[str, Tensor], sizes: Sizes, head: int, role: str) ->
     columns = slice(head * sizes.head_size, (head + 1) * sizes.head_size)
     changed = {**weights, role: weights[role].clone()}
     changed[role][:, columns] *= -1.0
-    changed["output"] = torch.eye(sizes.d_out)
-    changed["output_bias"] = torch.zeros(sizes.d_out)
-    return changed
+    width = sizes.d_out
+    return {**changed, "output": torch.eye(width), "output_bias": torch.zeros(width)}
 
 
 @criterion("split", of=MHA)
@@ -91,9 +90,8 @@ def test_a_head_owns_neighbouring_columns(student: Student, sample: Sample) -> N
 def test_split_heads_equal_stacked_heads(student: Student, sample: Sample) -> None:
     """With the identity as output projection, the parts are what separate heads give."""
     subject = build(student, sample, MHA, USUAL)
-    plain = dict(subject.weights)
-    plain["output"] = torch.eye(USUAL.d_out)
-    plain["output_bias"] = torch.zeros(USUAL.d_out)
+    width = USUAL.d_out
+    plain = {**subject.weights, "output": torch.eye(width), "output_bias": torch.zeros(width)}
     tokens = sample.tokens("strong", USUAL)
     joined = subject.with_weights(plain)(tokens)
     stacked = []
@@ -200,9 +198,8 @@ def test_context_is_a_weighted_sum_of_values(student: Student, sample: Sample) -
 def test_a_heads_values_come_out_in_its_own_columns(student: Student, sample: Sample) -> None:
     """With one head's values zero, its part of the output is zero and the others are not."""
     subject = build(student, sample, MHA, USUAL)
-    plain = dict(subject.weights)
-    plain["output"] = torch.eye(USUAL.d_out)
-    plain["output_bias"] = torch.zeros(USUAL.d_out)
+    width = USUAL.d_out
+    plain = {**subject.weights, "output": torch.eye(width), "output_bias": torch.zeros(width)}
     plain["value"] = plain["value"].clone()
     plain["value"][:, 5:10] = 0.0
     parts = subject.with_weights(plain)(sample.tokens("strong", USUAL)).split(5, dim=-1)
