@@ -97,6 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def seen(page: Page, column: str) -> list[str]:
     """The texts of a column of the table as they are seen, in order."""
     page.locator("#students").scroll_into_view_if_needed()  # what is far away is not laid out
+    page.evaluate("new Promise(d => requestAnimationFrame(() => requestAnimationFrame(d)))")
     return page.locator(f"#table tbody tr:visible {column}").all_inner_texts()
 
 
