@@ -41,7 +41,8 @@ practice: $(READY)  ## a template of your own in practice/, graded by the hidden
 	$(BIN)/autograder check practice --show
 
 test: lint  ## lint, types and all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --quiet -n 2 --dist loadfile -m "not alone"
+	$(BIN)/python -m pytest --quiet -m alone
 
 lint: $(READY)  ## style and types
 	$(BIN)/ruff check

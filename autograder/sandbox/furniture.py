@@ -158,6 +158,9 @@ def environment(python: Interpreter) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "MKL_NUM_THREADS": "1",
+        # Else every thread reserves 64 MB of its own, where they happen to fit: whether so many
+        # threads have room under the limit of memory would be a matter of chance.
+        "MALLOC_ARENA_MAX": "1",
     }
     folders = sorted({str(path.parent) for path in python.shared})
     if folders:
