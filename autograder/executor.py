@@ -51,7 +51,7 @@ class Executor(Protocol):
 
 
 class LocalExecutor:
-    """Workers on this machine, `width` of them at most, started as they are needed."""
+    """Workers on this machine, `width` of them, which all begin to start at once."""
 
     def __init__(self, factory: Factory, width: int) -> None:
         self.width = width
@@ -64,7 +64,10 @@ class LocalExecutor:
         self._lock = threading.Lock()
         self._open: set[contextlib.ExitStack] = set()
         self._closed = False
-        self._isolation = self._threads.submit(lambda: self._worker().isolation)
+        # As many as there are threads: each waits for its own worker, so none takes two of them.
+        self._isolation, *_ = [
+            self._threads.submit(lambda: self._worker().isolation) for _ in range(width)
+        ]
 
     def _pin(self) -> None:
         """Keep this thread, and the worker that it starts, to one core.

@@ -142,6 +142,20 @@ def test_several_workers_work_at_a_time(shop: Shop) -> None:
     assert shop.made == 2
 
 
+def test_all_workers_start_before_there_is_work_for_them(shop: Shop) -> None:
+    both = threading.Barrier(2, timeout=30)  # neither is ready before the other has begun
+
+    class Slow(StandIn):
+        def __enter__(self) -> StandIn:
+            both.wait()
+            return super().__enter__()
+
+    executor = LocalExecutor(lambda: Slow(shop), 2)
+    assert executor.isolation == "landlock"
+    executor.close()
+    assert shop.made == 2
+
+
 def test_closing_ends_what_is_being_graded_and_drops_what_waits(shop: Shop) -> None:
     executor = LocalExecutor(shop, 1)
     assert executor.isolation
