@@ -70,6 +70,7 @@ class Judge:
             raise KitFault("the hidden checks could not be collected")
         gc.collect()
         gc.freeze()  # what is here stays: the collector need not look at it for every submission
+        gc.set_threshold(SELDOM)
         self._answer(Ready(self.sandbox.level))
         for request in self._requests:
             try:
@@ -107,6 +108,9 @@ class Judge:
             msgspec.json.encode(details | {"output": trial.session.output}),
         )
 
+
+#: Objects made between two looks for cycles: a submission's checks make few cycles.
+SELDOM = 20_000
 
 #: pytest's own plugins that a session without output, files and capture has no use for.
 UNUSED_PLUGINS = (

@@ -125,10 +125,16 @@ def armed(
     student: Student, sample: Sample, sizes: Sizes, dropout: float = 0.0
 ) -> tuple[ModuleProxy, list[ModuleProxy]]:
     """A wrapper in eval mode whose heads hold known, different weights."""
-    wrapper = make(student, WRAPPER, sizes, dropout)
-    heads = heads_of(wrapper, sizes.heads)
-    for number, head in enumerate(heads):
-        roles = head_roles(head, sizes)
+    what = (WRAPPER, sizes, dropout)
+    kept = student.kept(what)
+    if kept is not None:
+        (wrapper, *heads), each_roles = kept
+    else:
+        wrapper = make(student, WRAPPER, sizes, dropout)
+        heads = heads_of(wrapper, sizes.heads)
+        each_roles = [head_roles(head, sizes) for head in heads]
+        student.keep(what, (wrapper, *heads), each_roles)
+    for number, (head, roles) in enumerate(zip(heads, each_roles, strict=True)):
         if roles is not None:
             head.set(roles.settings(head_weights(sample, sizes, number)))
     wrapper.eval()
@@ -157,7 +163,7 @@ def heads_and_whole(
 ) -> tuple[tuple[Tensor, ...], Callable[[], Reply]]:
     """What each head gives, `(b, T, d_out)`, and the wrapper's reply to the same tokens."""
     calls = [head.asked(tokens) for head in heads]
-    replies = wrapper.ask_each([*calls, wrapper.asked(tokens, operators=True)])
+    replies = wrapper.ask_each([*calls, wrapper.asked(tokens, operators=sizes is USUAL)])
     shape = (*tokens.shape[:-1], sizes.d_out)
     parts = tuple(tensor_of(next(replies).value, *shape) for _ in heads)
     return parts, partial(next, replies)

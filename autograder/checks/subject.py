@@ -154,13 +154,22 @@ def build(
     weights: Mapping[str, Tensor] | None = None,
     label: str = "strong",
 ) -> Subject:
-    """Build `name`, give it weights by role, and put it in eval mode."""
-    module = make(student, name, sizes, dropout)
-    try:
-        roles = settled_roles(module, sample, name, sizes)
-    except RolesUnknown as unknown:
-        found = ", ".join(unknown.found[:8]) or "no parameters at all"
-        raise CheckFailed(found, f"weights called {unknown.role}") from unknown
+    """Build `name`, give it weights by role, and put it in eval mode.
+
+    A module of the same sizes that an earlier check left is taken instead of a new one.
+    """
+    what = (name, sizes, dropout)
+    kept = student.kept(what)
+    if kept is not None:
+        (module,), roles = kept
+    else:
+        module = make(student, name, sizes, dropout)
+        try:
+            roles = settled_roles(module, sample, name, sizes)
+        except RolesUnknown as unknown:
+            found = ", ".join(unknown.found[:8]) or "no parameters at all"
+            raise CheckFailed(found, f"weights called {unknown.role}") from unknown
+        student.keep(what, (module,), roles)
     chosen = dict(weights) if weights is not None else sample.weights(label, sizes)
     settle(module, roles, chosen)
     module.eval()

@@ -6,7 +6,7 @@ guest; one that is used later is the kit's own fault and says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -16,6 +16,7 @@ from autograder.errors import KitFault
 from . import faults, messages, values, wire
 from .frames import Broken
 from .line import Found, Line, LoadReport, seed_of
+from .shelf import Shelf
 from .student import Asked, ModuleProxy, Parameter, Proxy, Reply, Student
 from .text import clean_line
 
@@ -38,6 +39,7 @@ class Session:
         self._check_number = 0
         self._last_handle = 0
         self._matched: dict[str, None] = {}
+        self.shelf = Shelf()
 
     @property
     def report(self) -> LoadReport:
@@ -139,6 +141,11 @@ class Session:
         answer, _ = self._line.ask(name, messages.Make(name, handle, given), messages.Answer)
         self._line.hear(answer.printed)
         return self._module(name, answer, handle)
+
+    def take(self, check: int, what: Hashable) -> tuple[tuple[ModuleProxy, ...], Any] | None:
+        """What an earlier check left for later ones, if its guest is still there."""
+        self._must_be_now(check)
+        return self.shelf.take(what, check, self._line.number) if self._line.up else None
 
     def call(self, call: Asked) -> Reply:
         """Call a function or a module."""

@@ -7,7 +7,7 @@ an `Opaque` that equals nothing but itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -140,7 +140,17 @@ class ModuleProxy:
         self.notes = tuple(clean_line(note) for note in notes)  # how arguments were matched
         self.dropped = tuple(clean_line(lost) for lost in dropped)  # those without a place
         self.training = True
+        self._converted = False
         self._learn(value)
+
+    def is_as_built_in(self, guest: int) -> bool:
+        """Whether it lives in this guest and still has the types and the device it began with."""
+        return self._guest == guest and not self._converted
+
+    def hand_on(self, check: int) -> None:
+        """From here on it is good for another check."""
+        self._check = check
+        self.forget_tensors()
 
     def _learn(self, value: wire.ModuleValue) -> None:
         self.parameters = {
@@ -238,6 +248,7 @@ class ModuleProxy:
         return self._convert("meta")
 
     def _convert(self, to: Any) -> ModuleProxy:
+        self._converted = True
         answer = self._session.tell(self, messages.Convert(self.handle, to), messages.Answer)
         if not isinstance(answer.value, wire.ModuleValue):
             raise WireBroken("no module came back")
@@ -323,6 +334,14 @@ class Student:
     def call(self, name: str, *args: Any, **options: Any) -> Reply:
         """The full form of a call of a function."""
         return self.proxy(name).ask(*args, **options)
+
+    def keep(self, what: Hashable, modules: Sequence[ModuleProxy], told: object) -> None:
+        """Leave modules of this check for later ones, where that is allowed."""
+        self._session.shelf.put(what, modules, told)
+
+    def kept(self, what: Hashable) -> tuple[tuple[ModuleProxy, ...], Any] | None:
+        """What an earlier check left, in whatever state: weights and mode are to be set."""
+        return self._session.take(self._check, what)
 
     def fetch(self, modules: Sequence[ModuleProxy]) -> None:
         """Get the numbers of all parameters and buffers of several modules in one frame."""

@@ -30,6 +30,7 @@ tempfile.tempdir = "/tmp"
 
 _CONTROL = 0  # the descriptor that the judge speaks to the zygote on
 _PAGE = mmap.PAGESIZE
+_SELDOM = 20_000  # objects made between two looks for cycles
 
 
 def main() -> None:
@@ -44,6 +45,7 @@ def main() -> None:
     prepared = inner.prepare(heard[0])
     gc.collect()
     gc.freeze()  # else the collector would touch, and so copy, every page in every guest
+    gc.set_threshold(_SELDOM)
     itself = [os.pidfd_open(os.getpid())] if hasattr(os, "pidfd_open") else []
     orders.tell(control, orders.Ready(os.getpid(), prepared.walls), itself)
     for descriptor in itself:

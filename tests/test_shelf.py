@@ -1,0 +1,118 @@
+"""Modules handed on from check to check: built less often, and no result depends on it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from autograder.assignment import load_assignment
+from autograder.errors import KitFault
+from autograder.result import Result
+from autograder.sandbox.room import NameSpec, Sandbox
+from autograder.sandbox.session import Session
+from autograder.submission import SourceFile, read_submission
+from autograder.worker import Worker
+
+ASSIGNMENT = load_assignment()
+NAMES = (NameSpec("Layer", "layer", "class", ("d_in",)),)
+SOURCE = "import torch\nclass Layer(torch.nn.Linear):\n    def __init__(self, d_in):\n"
+SOURCE += "        super().__init__(d_in, 2)\n"
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    with Sandbox(ASSIGNMENT.limits, NAMES, "process") as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def session(sandbox: Sandbox) -> Iterator[Session]:
+    session = sandbox.open((SourceFile("layer.py", "module", SOURCE.encode(), ()),))
+    session.shelf.open = True
+    yield session
+    session.close()
+
+
+def test_a_later_check_is_given_the_module_of_an_earlier_one(session: Session) -> None:
+    first = session.student("first")
+    layer = first.Layer(d_in=3)
+    first.keep("a layer", (layer,), "linear")
+    taken = session.student("second").kept("a layer")
+    assert taken is not None
+    (again,), told = taken
+    assert (again.handle, told) == (layer.handle, "linear")
+    assert again(torch.ones(4, 3)).shape == (4, 2)
+    assert session.shelf.touched
+
+
+def test_a_module_that_was_not_handed_on_is_void_in_the_next_check(session: Session) -> None:
+    layer = session.student("first").Layer(d_in=3)
+    session.student("second")
+    with pytest.raises(KitFault):
+        layer(torch.ones(4, 3))
+
+
+def test_a_converted_module_is_not_handed_on(session: Session) -> None:
+    first = session.student("first")
+    layer = first.Layer(d_in=3)
+    first.keep("a layer", (layer,), None)
+    layer.double()
+    assert session.student("second").kept("a layer") is None
+
+
+def test_no_module_outlives_its_guest(session: Session) -> None:
+    first = session.student("first")
+    first.keep("a layer", (first.Layer(d_in=3),), None)
+    session.restart()
+    second = session.student("second")
+    assert second.kept("a layer") is None
+    second.Layer(d_in=3)  # in the next guest
+    assert second.kept("a layer") is None
+
+
+def test_nothing_is_given_while_the_shelf_is_closed(session: Session) -> None:
+    first = session.student("first")
+    first.keep("a layer", (first.Layer(d_in=3),), None)
+    session.shelf.open = False
+    second = session.student("second")
+    assert second.kept("a layer") is None
+    assert not session.shelf.touched
+
+
+# Whole submissions --------------------------------------------------------------------------
+
+
+def wearing_out(after: int, folder: Path) -> Result:
+    """The result of work whose `MultiHeadAttention` is right for so many calls of a module."""
+    package = folder / "attention"
+    shutil.copytree(ASSIGNMENT.solutions, package, ignore=shutil.ignore_patterns("__pycache__"))
+    source = (package / "multi_head.py").read_text()
+    begins, ends = "        num_tokens = tokens.shape[-2]\n", ".flatten(-2))\n"
+    assert source.count(begins) == source.count(ends) == 1
+    counting = '        self.calls = getattr(self, "calls", 0) + 1\n' + begins
+    source = source.replace(begins, counting)
+    source = source.replace(ends, f".flatten(-2)) + (self.calls > {after})\n")
+    (package / "multi_head.py").write_text(source)
+    with Worker(ASSIGNMENT.folder) as worker:
+        return worker.grade(read_submission(package, ASSIGNMENT.limits)).result
+
+
+def test_what_a_module_remembers_from_an_earlier_check_costs_nothing(tmp_path: Path) -> None:
+    """No single check calls a module more than eight times, all together do."""
+    assert wearing_out(8, tmp_path).score == 100
+
+
+def test_what_a_module_remembers_within_a_check_is_seen(tmp_path: Path) -> None:
+    """After four calls it is wrong, which the two checks with more calls see, and no others."""
+    result = wearing_out(4, tmp_path)
+    lost = {
+        criterion.id
+        for stage in result.stages
+        for criterion in stage.criteria
+        if criterion.score < criterion.max_score
+    }
+    assert lost == {"form", "projections"}
