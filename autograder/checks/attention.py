@@ -39,27 +39,27 @@ def matches(
     )
 
 
-def matches_any_length(
-    observe: Observer, subject: Subject, sample: Sample, counts: Sequence[int], batch: int = 0
+def matches_in_any_form(
+    observe: Observer,
+    subject: Subject,
+    sample: Sample,
+    lengths: Sequence[tuple[int, int]],
+    layouts: Sequence[Layout],
 ) -> None:
-    """One module gives the reference's output for several numbers of tokens."""
-    sizes = [replace(subject.sizes, tokens=count, batch=batch) for count in counts]
-    texts = [sample.tokens("length", each) for each in sizes]
-    calls = [subject.module.asked(tokens) for tokens in texts]
-    observe.each([subject.given(tokens) for tokens in texts], subject.module.ask_each(calls))
+    """One module gives the reference's output for texts of any number, length and layout.
 
-
-def matches_any_layout(
-    observe: Observer, subject: Subject, tokens: Tensor, layouts: Sequence[Layout]
-) -> None:
-    """Tokens that are a view of another tensor give the reference's output."""
+    lengths: (number of texts, of tokens); a number of 0 means no batch. layouts: tokens that are a
+    view of another tensor. All in one frame.
+    """
+    texts: list[tuple[Tensor, Layout]] = []
+    for batch, count in lengths:
+        sizes = replace(subject.sizes, tokens=count, batch=batch)
+        texts.append((sample.tokens("length", sizes), "contiguous"))
+    tokens = sample.tokens("strong", subject.sizes)
     alike = tokens[:1].expand_as(tokens).contiguous()
-    texts = [alike if layout == "expanded" else tokens for layout in layouts]
-    calls = [
-        subject.module.asked(laid, layouts={0: layout})
-        for laid, layout in zip(texts, layouts, strict=True)
-    ]
-    observe.each([subject.given(laid) for laid in texts], subject.module.ask_each(calls))
+    texts += [(alike if layout == "expanded" else tokens, layout) for layout in layouts]
+    calls = [subject.module.asked(text, layouts={0: layout}) for text, layout in texts]
+    observe.each([subject.given(text) for text, _ in texts], subject.module.ask_each(calls))
 
 
 def biases_matter(observe: Observer, subject: Subject, tokens: Tensor) -> None:

@@ -84,11 +84,7 @@ def watched(student: Student, sample: Sample, name: str, heads: int, rate: float
     weights = identity_weights(sample, sizes, copies=2)
     subject = build(student, sample, name, sizes, dropout=rate, weights=weights)
     tokens = torch.eye(TOKENS).expand(BATCH, -1, -1).contiguous()
-    kept = subject(tokens)
-    subject.module.train()
-    trained = subject(tokens)
-    subject.module.eval()
-    again = subject(tokens)
+    kept, trained, again = subject.in_modes(tokens, (False, True, False))
     return Seen(kept, trained, again, rate, heads, subject.given(tokens), sample)
 
 
@@ -243,10 +239,9 @@ def rate_zero_drops_nothing(student: Student, sample: Sample, name: str, sizes: 
     """With a rate of 0 training and eval mode give the same."""
     subject = build(student, sample, name, sizes)
     tokens = sample.tokens("strong", sizes)
-    kept = subject(tokens)
-    subject.module.train()
+    kept, trained = subject.in_modes(tokens, (False, True))
     require(
-        same(subject(tokens), kept),
+        same(trained, kept),
         "another output in training with dropout 0",
         "the same output in both modes",
     )

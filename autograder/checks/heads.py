@@ -153,9 +153,9 @@ def real_tensors(module: ModuleProxy) -> dict[str, Tensor]:
     return {path: held for path, held in module.tensors().items() if isinstance(held, Tensor)}
 
 
-def head_output(head: ModuleProxy, tokens: Tensor, sizes: Sizes) -> Tensor:
-    """What one head gives, `(b, T, d_out)`."""
-    return tensor_of(head(tokens), *tokens.shape[:-1], sizes.d_out)
+def head_output(reply: Reply, tokens: Tensor, sizes: Sizes) -> Tensor:
+    """What one head gave, `(b, T, d_out)`."""
+    return tensor_of(reply.value, *tokens.shape[:-1], sizes.d_out)
 
 
 def heads_and_whole(

@@ -319,10 +319,10 @@ def test_any_number_of_tokens_and_texts_in_any_layout_works(
 ) -> None:
     """From one token to `context_length`, one text or more, a view of another tensor."""
     subject = build(student, sample, MHA, OTHER)
-    attention.matches_any_length(observe, subject, sample, (1, 2, 9), batch=4)
-    attention.matches_any_length(observe, subject, sample, (5,), batch=1)
-    tokens = sample.tokens("strong", OTHER)
-    attention.matches_any_layout(observe, subject, tokens, ("transposed", "sliced", "expanded"))
+    lengths = ((4, 1), (4, 2), (4, 9), (1, 5))
+    attention.matches_in_any_form(
+        observe, subject, sample, lengths, ("transposed", "sliced", "expanded")
+    )
 
 
 @own("form", of=MHA)

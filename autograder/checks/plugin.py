@@ -19,7 +19,7 @@ from autograder.assignment import Assignment, Stage
 from autograder.checks.evidence import Evidence, Observer, Outcome, References, outcome_of
 from autograder.checks.marks import Check, check_of
 from autograder.checks.sample import Sample
-from autograder.checks.trial import Trial, catalogue_of
+from autograder.checks.trial import Trial, catalogue_of, right
 from autograder.errors import KitFault
 from autograder.sandbox.student import Student
 
@@ -140,6 +140,8 @@ class Checks:
                     wrong.add(check.name)
                 if check.kind in JUDGED and outcome.status != "passed":
                     faulty.add(check.name)
+                so_far = trial.findings.get(right(check.name), True)
+                trial.findings[right(check.name)] = so_far and outcome.status == "passed"
                 trial.evidence.outcomes.append(outcome)
             if wrong:
                 self._look_with_borrowed_functions(items, trial, faulty)

@@ -13,7 +13,7 @@ from autograder.chain import Chain, Given, StepRaises, run
 from autograder.checks.failures import CheckFailed, require, told_shape
 from autograder.checks.roles import CONTRACT, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import Subject, make, plain_tensors, told_type
+from autograder.checks.subject import Subject, make, plain_tensors, tensor_of, told_type
 from autograder.compare import same
 from autograder.explain import Explanation
 from autograder.sandbox.student import ModuleProxy, Student
@@ -104,9 +104,9 @@ def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
 
 def gradients_arrive(subject: Subject, sample: Sample, tokens: Tensor) -> None:
     """Every weight gets a gradient, and none that is zero (the key's bias excepted)."""
-    output = subject(tokens)
-    cotangent = sample.numbers("cotangent", *output.shape)
+    cotangent = sample.numbers("cotangent", *tokens.shape[:-1], subject.sizes.d_out)
     reply = subject.module.ask(tokens, cotangent=cotangent)
+    tensor_of(reply.value, *cotangent.shape)
     given = subject.given(tokens)
     for role, place in subject.roles.places.items():
         if role == "key_bias" or place.path not in subject.module.parameters:
@@ -137,9 +137,8 @@ def reaches_nobody(given: Given, role: str, chain: Chain, explanation: Explanati
 
 def nothing_is_remembered(subject: Subject, sample: Sample, tokens: Tensor) -> None:
     """Two calls in eval mode give the same, with another call between them."""
-    first = subject(tokens)
-    subject(sample.numbers("between", *tokens.shape))
-    again = subject(tokens)
+    between = sample.numbers("between", *tokens.shape)
+    first, _, again = subject.each((tokens, between, tokens))
     require(
         same(again, first),
         "another output at the second call",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
@@ -37,6 +38,21 @@ class Subject:
     def __call__(self, tokens: Tensor) -> Tensor:
         """The module's output, which must be a real tensor of the promised shape."""
         return tensor_of(self.module(tokens), *tokens.shape[:-1], self.sizes.d_out)
+
+    def each(self, texts: Sequence[Tensor], modes: Sequence[bool | None] = ()) -> list[Tensor]:
+        """Its outputs for several texts, in one frame; each in a mode, or in the one it is in."""
+        calls = [
+            self.module.asked(tokens, training=training)
+            for tokens, training in itertools.zip_longest(texts, modes)
+        ]
+        replies = self.module.ask_each(calls)
+        return [
+            tensor_of(next(replies).value, *tokens.shape[:-1], self.sizes.d_out) for tokens in texts
+        ]
+
+    def in_modes(self, tokens: Tensor, modes: Sequence[bool]) -> list[Tensor]:
+        """Its outputs for the same tokens in training mode or not, one after the other."""
+        return self.each([tokens] * len(modes), modes)
 
     def with_weights(self, weights: Mapping[str, Tensor]) -> Subject:
         """The same module, holding other weights."""

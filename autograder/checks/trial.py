@@ -124,6 +124,11 @@ class Trial:
         self.session.close()
 
 
+def right(name: str) -> str:
+    """Under this a trial's findings say whether a name has passed all checks so far."""
+    return f"{name} is right"
+
+
 def catalogue_of(assignment: Assignment, name: str) -> Catalogue:
     """The catalogue of the stage in which `name` is written."""
     from autograder.catalogue import load_catalogue

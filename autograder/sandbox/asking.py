@@ -31,7 +31,8 @@ class Asked:
 
     arguments_wanted: the tensor arguments as they are afterwards. operators_wanted: what it
     dispatched. cotangent: gradients of everything, weighted with it. unfilled: random numbers are
-    not drawn, so that what it makes has sizes and no numbers.
+    not drawn, so that what it makes has sizes and no numbers. training: the mode that the module is
+    put into first; None leaves it.
     """
 
     check: int
@@ -45,3 +46,4 @@ class Asked:
     operators_wanted: bool = False
     grad: bool = False
     unfilled: bool = False
+    training: bool | None = None

@@ -160,6 +160,8 @@ class Guest:
     def _on_call(self, call: messages.Call) -> messages.Outcome:
         by_name = type(call.target) is str
         target = (self._objects if by_name else self._handles)[call.target]  # type: ignore[index]
+        if call.training is not None:
+            _put_into(target, call.training)
         given: list[torch.Tensor] = []
         sources: dict[str, torch.Tensor] = {}
         handed: list[object] = []
@@ -228,12 +230,7 @@ class Guest:
         return messages.Done()
 
     def _on_mode(self, mode: messages.Mode) -> messages.Outcome:
-        module = self._handles[mode.handle]
-        module.train(mode.training)
-        # A layer outside knows nothing of modes, so that nothing could be compared; that it lies
-        # outside is told, and shows where it does not follow what the module is built with.
-        for layer in leaning.layers_of(module):
-            layer.train(mode.training)
+        _put_into(self._handles[mode.handle], mode.training)
         return messages.Done()
 
     def _on_convert(self, convert: messages.Convert) -> messages.Outcome:
@@ -278,3 +275,12 @@ class Guest:
 
     def _on_probe(self, ask: messages.Probe) -> messages.Outcome:
         return messages.Breaches(tuple(probe.breaches(ask.secret, ask.folder)))
+
+
+def _put_into(module: Any, training: bool) -> None:
+    """Training or evaluation mode, for a module and the layers that it leans on."""
+    module.train(training)
+    # A layer outside knows nothing of modes, so that nothing could be compared; that it lies
+    # outside is told, and shows where it does not follow what the module is built with.
+    for layer in leaning.layers_of(module):
+        layer.train(training)

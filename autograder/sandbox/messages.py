@@ -50,7 +50,10 @@ class Make(Message, frozen=True, tag=1):
 
 
 class Call(Message, frozen=True, tag=2):
-    """Call a function by name, or a module by handle; `unfilled`: without drawing weights."""
+    """Call a function by name, or a module by handle.
+
+    unfilled: without drawing weights. training: the mode that a module is put into before.
+    """
 
     target: str | int
     arguments: tuple[Value, ...]
@@ -61,6 +64,7 @@ class Call(Message, frozen=True, tag=2):
     operators_wanted: bool = False
     grad_enabled: bool = False
     unfilled: bool = False
+    training: bool | None = None
 
 
 class Fetch(Message, frozen=True, tag=3):

@@ -185,6 +185,7 @@ class Session:
             call.operators_wanted,
             call.grad or cotangent is not None,
             call.unfilled,
+            call.training,
         )
 
     def _reply(

@@ -200,8 +200,11 @@ class ModuleProxy:
         arguments: bool = False,
         operators: bool = False,
         grad: bool = False,
+        training: bool | None = None,
     ) -> Asked:
-        """A call to be made together with others, in the mode that the module is in now."""
+        """A call to be made together with others, in a mode, or in the one it is in by then."""
+        if training is not None:
+            self.training = training
         return Asked(
             self._check,
             self.name,
@@ -213,6 +216,7 @@ class ModuleProxy:
             arguments,
             operators,
             grad or self.training,
+            training=training,
         )
 
     def ask_each(self, calls: Sequence[Asked]) -> Iterator[Reply]:
