@@ -1,9 +1,8 @@
 """Is a mutant the same program as the solution? Asked on many random configurations.
 
-Both packages are loaded side by side here: they are the kit's own sources, no student's. For every
-configuration the mutated module's names, and those of later modules, are called in both with the
-same arguments, weights and seeds. Compared are values, exceptions, arguments afterwards, parameters
-and buffers by name, outputs in eval mode and in training, and gradients of parameters and inputs.
+Both packages, the kit's own sources and no student's, are loaded side by side. The names of the
+mutated module and of later ones are called in both with the same arguments, weights and seeds.
+Compared are values, exceptions, arguments afterwards, state, and gradients in both modes.
 """
 
 from __future__ import annotations
