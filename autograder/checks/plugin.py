@@ -10,15 +10,18 @@ import importlib
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import pytest
 from _pytest.fixtures import FixtureDef
 
 from autograder.assignment import Assignment, Stage
+from autograder.checks.borrowing import borrowed_in
 from autograder.checks.evidence import Evidence, Observer, References, outcome_of
 from autograder.checks.marks import Check, check_of
 from autograder.checks.sample import Sample
+from autograder.checks.seeing import look_ahead
 from autograder.checks.trial import Trial, catalogue_of
 from autograder.errors import KitFault
 from autograder.sandbox.student import Student
@@ -93,6 +96,12 @@ class Checks:
         return lambda source: self.now.substitute(check_id(stage, request.node), source)
 
     @pytest.fixture
+    def unaided(self, request: pytest.FixtureRequest) -> Callable[[], Student]:
+        """Gives the student's names once they are wanted without stand-ins."""
+        stage, _ = self.place(request.node)
+        return lambda: self.now.student(check_id(stage, request.node))
+
+    @pytest.fixture
     def findings(self) -> dict[str, bool]:
         """What checks found out about this submission and need not find out again."""
         return self.now.findings
@@ -122,81 +131,82 @@ class Checks:
         wrong: set[str] = set()
         faulty: set[str] = set()  # what others may have borrowed from
         self.trial = trial
+        evidence = trial.evidence
         try:
-            for item in sorted(items, key=self._order):
-                stage, check = self.place(item)
+            for (stage, name), group in groupby(sorted(items, key=self._order), self._name_of):
                 if stages is not None and stage.id not in stages:
                     continue
-                if check.kind in LAZY and check.name not in wrong and not thorough:
-                    continue
-                identifier = check_id(stage, item)
-                absent = trial.absent(check)
-                if absent is None:
-                    trial.enter(stage)
-                    outcome = outcome_of(identifier, check, self.end_of(item))
-                else:
-                    outcome = replace(absent, check_id=identifier)
-                if check.kind == "values" and outcome.status != "passed":
-                    wrong.add(check.name)
-                if check.kind in JUDGED and outcome.status != "passed":
-                    faulty.add(check.name)
-                trial.evidence.outcomes.append(outcome)
+                trial.enter(stage)
+                asked = list(group)
+                before = len(evidence.outcomes), len(evidence.recorded)
+                if not self._ask(asked, trial, stage, thorough):
+                    # Perhaps it is wrong through functions of earlier stages alone.
+                    del evidence.outcomes[before[0] :], evidence.recorded[before[1] :]
+                    self._ask(asked, trial, stage, thorough)
+                lost = {
+                    outcome.check.kind
+                    for outcome in evidence.outcomes[before[0] :]
+                    if outcome.status != "passed"
+                }
+                if "values" in lost:
+                    wrong.add(name)
+                if lost & JUDGED:
+                    faulty.add(name)
             if wrong:
                 self._look_with_borrowed_functions(items, trial, faulty)
         finally:
             # No fixture of one submission may serve another.
             items[0].session._setupstate.teardown_exact(None)
             self.trial = None
-        return trial.evidence
+        return evidence
+
+    def _ask(
+        self, items: Sequence[pytest.Item], trial: Trial, stage: Stage, thorough: bool
+    ) -> bool:
+        """All checks of one name; its outcomes are evidence.
+
+        False where they ended early, as soon as one did not pass, because from then on a library's
+        functions stand in the place of earlier stages' wrong ones: then all are to be run again.
+        """
+        wrong = thorough
+        for item in items:
+            _, check = self.place(item)
+            if check.kind in LAZY and not wrong:
+                continue
+            identifier = check_id(stage, item)
+            absent = trial.absent(check)
+            if absent is None:
+                outcome = outcome_of(identifier, check, self.end_of(item))
+                if outcome.status != "passed" and trial.help(stage):
+                    return False
+            else:
+                outcome = replace(absent, check_id=identifier)
+            wrong = wrong or (check.kind == "values" and outcome.status != "passed")
+            trial.evidence.outcomes.append(outcome)
+        return True
 
     def _look_with_borrowed_functions(
         self, items: Sequence[pytest.Item], trial: Trial, faulty: set[str]
     ) -> None:
-        """Find the names that are wrong only through other functions of their stage.
+        """Find the names that are wrong only through other functions of their stage."""
 
-        Culprits are those that stay wrong with a library's functions in the place of all others.
-        A name that is right with a library's in the place of the culprits alone has borrowed its
-        mistake, which is charged where it is made. Names that only call each other have no
-        culprit among them, and none has borrowed anything.
-        """
-        for stage in self.assignment.stages:
-            lost = {name for name in stage.names if name in faulty}
-            if len(lost) < 2 or stage.id not in trial.equivalents:
-                continue
-            culprits = {
-                name
-                for name in lost
-                if not self._right_with(items, trial, stage, name, set(stage.names) - {name})
-            }
-            if culprits:
-                trial.evidence.borrowed |= {
-                    name
-                    for name in lost - culprits
-                    if self._right_with(items, trial, stage, name, culprits)
-                }
-
-    def _right_with(
-        self,
-        items: Sequence[pytest.Item],
-        trial: Trial,
-        stage: Stage,
-        name: str,
-        lent: set[str],
-    ) -> bool:
-        """Whether all checks of a name pass with a library's functions in the place of others."""
-        evidence = trial.evidence
-        trial.enter(stage)
-        if not trial.lend(stage, lent):
-            return False
-        trial.evidence, trial.lending = Evidence(), True
-        try:
+        def right(name: str) -> bool:
             return all(
                 self._passes(item)
                 for item in items
                 if self.place(item)[1].kind in JUDGED and self.place(item)[1].name == name
             )
-        finally:
-            trial.evidence, trial.lending = evidence, False
+
+        lost = {
+            stage: faulty & set(stage.names)
+            for stage in self.assignment.stages
+            if stage.id in trial.equivalents
+        }
+        lost = {stage: names for stage, names in lost.items() if len(names) > 1}
+        if lost:
+            look_ahead(trial, self.sample, self.assignment)
+        for stage, names in lost.items():
+            trial.evidence.borrowed |= borrowed_in(trial, stage, names, right)
 
     def _passes(self, item: pytest.Item) -> bool:
         """Whether a check passes. Raises `KitFault` where it fails by itself."""
@@ -219,6 +229,7 @@ class Checks:
             "sample": lambda: self.sample,
             "observe": lambda: self._observer(identifier, check),
             "substitute": lambda: lambda source: self.now.substitute(identifier, source),
+            "unaided": lambda: lambda: self.now.student(identifier),
             "findings": lambda: self.now.findings,
         }
 
@@ -254,6 +265,11 @@ class Checks:
         catalogue = catalogue_of(self.assignment, check.name)
         return Observer(self.now.evidence, catalogue, identifier, check, self._references)
 
+    def _name_of(self, item: pytest.Item) -> tuple[Stage, str]:
+        """The name that a check calls, and its stage."""
+        stage, check = self.place(item)
+        return stage, check.name
+
     def _order(self, item: pytest.Item) -> tuple[int, int, bool]:
         """Stage by stage, name by name, properties after everything else; else as written."""
         stage, check = self.place(item)
@@ -265,7 +281,7 @@ class Checks:
 
 
 #: Kinds of check that a name must pass to be right.
-JUDGED = ("values", "own")
+JUDGED = frozenset({"values", "own"})
 
 #: Kinds of check that are asked only where a name's outputs are not the reference's.
 LAZY = ("property", "dependence")
