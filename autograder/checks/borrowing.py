@@ -5,48 +5,45 @@ that is right with a library's in the place of the culprits has borrowed its mis
 charged where it is made. Names that only call each other have no culprit among them, and none has
 borrowed anything.
 
-Every other set of functions that is lent takes a fresh guest with the submission loaded anew. So
-names are taken in their stage's order, in which they build on each other, and each is first tried
-with the culprits known so far: where that makes it right, so would any more.
+Every set of functions that is lent takes a fresh guest with the submission loaded anew. A name's
+own function is called whatever is lent, so all names are tried in the same two guests.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 
 from autograder.assignment import Stage
 from autograder.checks.evidence import Evidence
 from autograder.checks.trial import Trial
 
-#: Whether all checks that make a name right pass as things stand.
-Right = Callable[[str], bool]
+#: Whether the checks of a name that were not passed before pass as things stand, or all of them.
+Passes = Callable[[str, bool], bool]
 
 
-def borrowed_in(trial: Trial, stage: Stage, lost: Collection[str], right: Right) -> set[str]:
-    """Of the names of a stage that are not right those that have borrowed their mistake."""
-    culprits: set[str] = set()
-    borrowed: set[str] = set()
-    undecided: list[str] = []
-    for name in (each for each in stage.names if each in lost):
-        if right_with(trial, stage, name, culprits, right):
-            borrowed.add(name)
-        elif right_with(trial, stage, name, set(stage.names) - {name}, right):
-            undecided.append(name)
-        else:
-            culprits.add(name)
-    return borrowed | {
-        name for name in undecided if right_with(trial, stage, name, culprits, right)
-    }
+def borrowed_in(trial: Trial, stage: Stage, lost: Collection[str], passes: Passes) -> set[str]:
+    """Of the names of a stage that are not right those that have borrowed their mistake.
+
+    `passes(name, everything)` runs checks of a name: all of them, or those not passed before.
+    """
+    with _lent(trial, stage, stage.names):
+        culprits = {name for name in stage.names if name in lost and not passes(name, False)}
+    others = [name for name in stage.names if name in lost and name not in culprits]
+    if not (culprits and others):
+        return set()
+    with _lent(trial, stage, culprits) as something:
+        return {name for name in others if something and passes(name, True)}
 
 
-def right_with(trial: Trial, stage: Stage, name: str, lent: Collection[str], right: Right) -> bool:
-    """Whether a wrong name is right with a library's functions in the place of others."""
+@contextmanager
+def _lent(trial: Trial, stage: Stage, names: Collection[str]) -> Iterator[bool]:
+    """While a library's functions are lent for these names; whether it has any of them."""
     trial.enter(stage)
-    if not trial.lend(stage, lent):
-        return False  # nothing has changed
+    lent = trial.lend(stage, names)
     evidence = trial.evidence
     trial.evidence, trial.lending = Evidence(), True
     try:
-        return right(name)
+        yield lent
     finally:
         trial.evidence, trial.lending = evidence, False

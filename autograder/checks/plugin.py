@@ -190,11 +190,18 @@ class Checks:
     ) -> None:
         """Find the names that are wrong only through other functions of their stage."""
 
-        def right(name: str) -> bool:
+        failed = {
+            outcome.check_id for outcome in trial.evidence.outcomes if outcome.status != "passed"
+        }
+
+        def passes(name: str, everything: bool) -> bool:
             return all(
                 self._passes(item)
                 for item in items
-                if self.place(item)[1].kind in JUDGED and self.place(item)[1].name == name
+                for stage, check in [self.place(item)]
+                if check.kind in JUDGED
+                and check.name == name
+                and (everything or check_id(stage, item) in failed)
             )
 
         lost = {
@@ -206,7 +213,7 @@ class Checks:
         if lost:
             look_ahead(trial, self.sample, self.assignment)
         for stage, names in lost.items():
-            trial.evidence.borrowed |= borrowed_in(trial, stage, names, right)
+            trial.evidence.borrowed |= borrowed_in(trial, stage, names, passes)
 
     def _passes(self, item: pytest.Item) -> bool:
         """Whether a check passes. Raises `KitFault` where it fails by itself."""

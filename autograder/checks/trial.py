@@ -40,7 +40,7 @@ class Trial:
     helped: set[str] = field(default_factory=set)
     _stage: str = ""
     _source: str | None = None  # of what stands in the place of the student's in this stage
-    _there: str | None = None  # the same of what stands in the guest now
+    _there: tuple[str, bool] | None = None  # the same of the guest now; whether calls reach it
 
     @classmethod
     def of(
@@ -123,31 +123,32 @@ class Trial:
                 sources.append(source)
         return "\n".join(sources) or None
 
-    def _bring(self, source: str | None) -> None:
+    def _bring(self, source: str | None, called: bool = True) -> None:
         """A fresh guest with this in the student's place, unless it stands there already."""
-        if source == self._there:
+        wanted = None if source is None else (source, called)
+        if wanted == self._there:
             return
-        self._there = source
+        self._there = wanted
         if source is None:
             self.session.restart()
         else:
-            self.session.substitute(source)
+            self.session.substitute(source, called)
 
     def is_there(self, stage: Stage) -> bool:
         """Enter a stage; whether the guest that is there now can serve it."""
         self.enter(stage)
-        return self._source == self._there
+        return self._there == (self._source and (self._source, True))
 
     def lend(self, stage: Stage, names: Collection[str]) -> bool:
-        """Put the stage's trusted functions in the place of the student's `names`.
+        """Let the student's functions meet the stage's trusted ones where they call `names`.
 
-        False where it has none of them.
+        Checks still call the student's own. False where there are no trusted ones of these names.
         """
         source = self.equivalents.get(stage.id, "")
         if not functions_in(source).intersection(names):
             return False
         kept = only_functions(source, frozenset(names))
-        self._bring("\n".join(filter(None, (self._source, kept))))
+        self._bring("\n".join(filter(None, (self._source, kept))), called=False)
         return True
 
     def student(self, check_id: str) -> Student:
