@@ -89,8 +89,12 @@ def explanations(
         returned = returned or simplest(
             [setting for setting in fitting if _reproduces(chain, setting, seen)]
         )
-        whole = known and simplest(
-            [setting for setting in fitting if _reproduces(chain, setting, observations)]
+        whole = known and (
+            returned
+            if len(seen) == len(observations)
+            else simplest(
+                [setting for setting in fitting if _reproduces(chain, setting, observations)]
+            )
         )
         if whole:
             return whole, returned
