@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -133,11 +133,10 @@ class Checks:
         self.trial = trial
         evidence = trial.evidence
         try:
-            for (stage, name), group in groupby(sorted(items, key=self._order), self._name_of):
+            for stage, name, asked in self._in_turn(items, trial):
                 if stages is not None and stage.id not in stages:
                     continue
                 trial.enter(stage)
-                asked = list(group)
                 before = len(evidence.outcomes), len(evidence.recorded)
                 if not self._ask(asked, trial, stage, thorough):
                     # Perhaps it is wrong through functions of earlier stages alone.
@@ -152,6 +151,7 @@ class Checks:
                     wrong.add(name)
                 if lost & JUDGED:
                     faulty.add(name)
+            evidence.outcomes.sort(key=lambda outcome: self._rank(outcome.check.name))
             if wrong:
                 self._look_with_borrowed_functions(items, trial, faulty)
         finally:
@@ -159,6 +159,23 @@ class Checks:
             items[0].session._setupstate.teardown_exact(None)
             self.trial = None
         return evidence
+
+    def _in_turn(
+        self, items: Sequence[pytest.Item], trial: Trial
+    ) -> Iterator[tuple[Stage, str, list[pytest.Item]]]:
+        """Stage, name and checks, name by name as written.
+
+        While a stand-in is in the guest, names of the stage that need it too come first, since to
+        put it there once more takes a fresh guest.
+        """
+        ordered = sorted(items, key=self._order)
+        left = [(*place, list(group)) for place, group in groupby(ordered, self._name_of)]
+        while left:
+            chosen = 0
+            if trial.has_stand_in:
+                alike = (each[0] is left[0][0] and stands_in(each[2]) for each in left)
+                chosen = next((number for number, wants in enumerate(alike) if wants), 0)
+            yield left.pop(chosen)
 
     def _ask(
         self, items: Sequence[pytest.Item], trial: Trial, stage: Stage, thorough: bool
@@ -277,14 +294,15 @@ class Checks:
         stage, check = self.place(item)
         return stage, check.name
 
-    def _order(self, item: pytest.Item) -> tuple[int, int, bool]:
+    def _order(self, item: pytest.Item) -> tuple[tuple[int, int], bool]:
         """Stage by stage, name by name, properties after everything else; else as written."""
-        stage, check = self.place(item)
-        return (
-            self.assignment.stages.index(stage),
-            stage.names.index(check.name),
-            check.kind in LAZY,
-        )
+        _, check = self.place(item)
+        return self._rank(check.name), check.kind in LAZY
+
+    def _rank(self, name: str) -> tuple[int, int]:
+        """The place of a name's stage, and the name's within it."""
+        stage = self.assignment.stage_of(name)
+        return self.assignment.stages.index(stage), stage.names.index(name)
 
 
 #: Kinds of check that a name must pass to be right.
@@ -292,6 +310,15 @@ JUDGED = frozenset({"values", "own"})
 
 #: Kinds of check that are asked only where a name's outputs are not the reference's.
 LAZY = ("property", "dependence")
+
+
+def stands_in(items: Sequence[pytest.Item]) -> bool:
+    """Whether some check among these may put stand-ins in the student's place."""
+    return any(
+        "substitute" in item._fixtureinfo.names_closure
+        for item in items
+        if isinstance(item, pytest.Function)
+    )
 
 
 def plain_fixture(item: pytest.Function, name: str) -> FixtureDef[object] | None:

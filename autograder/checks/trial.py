@@ -134,10 +134,18 @@ class Trial:
         else:
             self.session.substitute(source, called)
 
+    @property
+    def has_stand_in(self) -> bool:
+        """Whether the guest holds what stands in for one check's sake."""
+        return not self._serves_now()
+
+    def _serves_now(self) -> bool:
+        return self._there == (self._source and (self._source, True))
+
     def is_there(self, stage: Stage) -> bool:
         """Enter a stage; whether the guest that is there now can serve it."""
         self.enter(stage)
-        return self._there == (self._source and (self._source, True))
+        return self._serves_now()
 
     def lend(self, stage: Stage, names: Collection[str]) -> bool:
         """Let the student's functions meet the stage's trusted ones where they call `names`.
