@@ -201,3 +201,14 @@ def test_source_is_cut_to_the_functions_that_are_named() -> None:
     cut = only_functions(source, frozenset({"softmax"}))
     assert functions_in(cut) == {"softmax"}
     assert "import torch" in cut
+
+
+def test_stages_after_one_that_was_not_right_begin_with_library_functions() -> None:
+    trial, session = trial_of(softmax="failed")
+    trial.enter(ASSIGNMENT.stage("trainable"))
+    trial.help(ASSIGNMENT.stage("trainable"))
+    for stage in (CAUSAL, LAST):
+        trial.enter(stage)
+        trial.student(stage.id)
+    assert session.there == functions_in(EQUIVALENTS["simplified"])
+    assert session.begun == 2

@@ -75,11 +75,18 @@ class Trial:
         return f"`{name}` was not found, neither in {module}.py nor elsewhere{meant}"
 
     def enter(self, stage: Stage) -> None:
-        """Begin a stage. What hangs in earlier ones is not called again: it is replaced at once."""
+        """Begin a stage.
+
+        What hangs in an earlier one is not called again: it is replaced at once. So is what is
+        wrong where an earlier stage was not right without that: the guest is another one anyway.
+        """
         if stage.id == self._stage:
             return
         self._stage = stage.id
-        if stage.id not in self.helped and self._faulty("timeout", "killed") & self._lent_by(stage):
+        earlier = self.assignment.stages[: self.assignment.stages.index(stage)]
+        if self.helped.intersection(each.id for each in earlier) or (
+            self._faulty("timeout", "killed") & self._lent_by(stage)
+        ):
             self.helped.add(stage.id)
         self._source = self._library_for(stage) if stage.id in self.helped else None
 
