@@ -10,7 +10,7 @@ the machine is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -19,6 +19,7 @@ from torch import Tensor
 from autograder.catalogue import Misconception
 from autograder.chain import Chain, Given, Step, StepRaises, Values
 from autograder.compare import same_each
+from autograder.memory import Memory, numbers_of
 
 #: How many steps may be replaced at once.
 MOST_REPLACED = 3
@@ -159,26 +160,58 @@ def stepped(crowd: Crowd, number: int, option: Option) -> Crowd | None:
     return Crowd(values, torch.cat([crowd.paths, column], dim=1), crowd.varied or option.variation)
 
 
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Settings side by side: what they give, `(N, ...)`, and their options, `(N, steps)`."""
+
+    results: Tensor
+    paths: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """All settings of so many replaced steps, and how far the search's count had come by then."""
+
+    endings: tuple[Ending, ...]
+    evaluations: int
+    exhausted: bool
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes to keep them."""
+        return sum(each.results.nbytes + each.paths.nbytes for each in self.endings)
+
+
 class Exhausted(Exception):
     """The search has used up its evaluations."""
 
 
 @dataclass
 class Search:
-    """The settings of a chain that give one output, by the number of replaced steps."""
+    """The settings of a chain that give one output, by the number of replaced steps.
+
+    memory: where the ends are kept for other outputs on the same input.
+    """
 
     chain: Chain
     options: Sequence[Sequence[Option]]
     given: Given
     found: Tensor
+    memory: Memory[Level] | None = None
     evaluations: int = 0
     exhausted: bool = False
     # For each number of replaced steps, for each number of steps taken: the prefixes.
     _rows: dict[int, list[list[Crowd]]] = field(default_factory=dict)
     _finite: bool = field(init=False)
+    _key: Hashable = None
 
     def __post_init__(self) -> None:
         self._finite = bool(torch.isfinite(self.found).all())
+        if self.memory is not None:
+            ways = [(id(each.step), id(each.misconception)) for row in self.options for each in row]
+            starts = [len(row) for row in self.options]
+            given = numbers_of(self.given)
+            self._key = (id(self.chain), *starts, *ways, given, self._finite)
 
     def settings(self, size: int) -> list[tuple[Option, ...]]:
         """The options, one a step, of the settings of `size` mistakes that give the output.
@@ -188,17 +221,40 @@ class Search:
         if self.exhausted:
             return []
         fitting: list[tuple[Option, ...]] = []
-        try:
-            with torch.no_grad():
-                for crowd in self._whole(size):
-                    fitting += self._fitting(crowd)
-        except Exhausted:
-            self.exhausted = True
+        with torch.no_grad():
+            for ending in self._endings(size):
+                fitting += self._fitting(ending)
         fitting.sort(key=lambda chosen: [each.rank for each in chosen if each.misconception])
         return fitting
 
+    def _endings(self, size: int) -> Iterable[Ending]:
+        """Where all settings with exactly `size` replaced steps end; known, or else computed."""
+        memory = self.memory
+        key = (self._key, size)
+        level = memory.get(key) if memory is not None else None
+        if level is not None:
+            self.evaluations, self.exhausted = level.evaluations, level.exhausted
+            yield from level.endings
+            return
+        endings: list[Ending] = []
+        try:
+            for crowd in self._whole(size):
+                ending = Ending(self.chain.result(crowd.values), crowd.paths)
+                yield ending
+                if memory is not None:
+                    endings.append(Ending(ending.results.clone(), ending.paths))
+        except Exhausted:
+            self.exhausted = True
+        if memory is not None:
+            level = Level(tuple(endings), self.evaluations, self.exhausted)
+            memory.keep(key, level, level.nbytes, owners=(self.chain, self.options))
+
     def _whole(self, size: int) -> Iterable[Crowd]:
         """All settings with exactly `size` replaced steps."""
+        if len(self._rows) < size:  # what came before was known
+            self.evaluations = 0
+            for smaller in range(size):
+                list(self._whole(smaller))
         if size == MOST_REPLACED:
             return self._to_the_end(size)
         row: list[list[Crowd]] = [[begun(self.chain, self.given)] if size == 0 else []]
@@ -275,11 +331,10 @@ class Search:
             return crowd
         return crowd.only(sound) if bool(sound.any()) else None
 
-    def _fitting(self, crowd: Crowd) -> list[tuple[Option, ...]]:
-        results = self.chain.result(crowd.values)
-        if results.shape[1:] != self.found.shape:
+    def _fitting(self, ending: Ending) -> list[tuple[Option, ...]]:
+        if ending.results.shape[1:] != self.found.shape:
             return []
-        paths = crowd.paths[same_each(self.found, results)].tolist()
+        paths = ending.paths[same_each(self.found, ending.results)].tolist()
         return [
             tuple(options[number] for options, number in zip(self.options, path, strict=True))
             for path in paths

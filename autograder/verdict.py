@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -36,6 +36,11 @@ class Witness:
     outcomes: Sequence[Outcome]
     recorded: Sequence[Recorded]
     forbidden: Sequence[Forbidden]
+    operators: tuple[str, ...] = field(init=False)  # that were run, each once
+
+    def __post_init__(self) -> None:
+        run = dict.fromkeys(name for entry in self.recorded for name in entry.operators)
+        object.__setattr__(self, "operators", tuple(run))
 
     def verdict(self, criterion: Criterion, share: Share) -> Verdict:
         """Whether the share is kept."""
@@ -204,18 +209,18 @@ class Witness:
         for rule in self.forbidden:
             if criterion not in rule.steps or (rule.within and name not in rule.within):
                 continue
-            for entry in self.recorded:
-                for operator in entry.operators:
-                    if forbids(tuple(rule.operators), operator):
-                        return Verdict(
-                            "failed",
-                            self._spoke(criterion, None),
-                            mistakes=self._library_named(),
-                            text=(
-                                f"A library function does this step's work (the operator "
-                                f"`{bare(operator)}` was run). The task is to write it yourself."
-                            ),
-                        )
+            patterns = tuple(rule.operators)
+            for operator in self.operators:
+                if forbids(patterns, operator):
+                    return Verdict(
+                        "failed",
+                        self._spoke(criterion, None),
+                        mistakes=self._library_named(),
+                        text=(
+                            f"A library function does this step's work (the operator "
+                            f"`{bare(operator)}` was run). The task is to write it yourself."
+                        ),
+                    )
         return None
 
     def sizes_built_in(self) -> tuple[Misconception, ...]:

@@ -136,6 +136,7 @@ class Given:
     def __init__(self, name: str, output: torch.Tensor) -> None:
         self.name = name
         self.output = output
+        self.looks: dict[str, torch.Tensor | None] = {}
 
     def enter(self, stage: object) -> None:
         pass

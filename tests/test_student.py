@@ -426,6 +426,17 @@ class TestModules:
         session.restart()
         assert not torch.isfinite(self.make(session)(torch.ones(4, 3))).any()
 
+    def test_functions_of_the_judge_may_serve_the_students_own_and_not_be_called(
+        self, begin
+    ) -> None:
+        session = begin(ATTENTION.replace("exponentials.sum", "0 * exponentials.sum"))
+        session.substitute(
+            "import torch\ndef softmax(scores):\n    return torch.softmax(scores, dim=-1)\n",
+            called=False,
+        )
+        assert torch.isfinite(self.make(session)(torch.ones(4, 3))).all()
+        assert not torch.isfinite(session.student("check").softmax(torch.ones(2, 3))).any()
+
 
 class TestSeveralAtOnce:
     def test_replies_come_in_the_order_of_the_calls(self, begin) -> None:

@@ -41,15 +41,18 @@ BIASED = replace(USUAL, bias=True)
 TAKES_BIAS = "CausalAttention takes qkv_bias"
 
 Substitute = Callable[[str], Student]
+Unaided = Callable[[], Student]
 
 
 @pytest.fixture
-def headed(student: Student, substitute: Substitute, findings: dict[str, bool]) -> Student:
+def headed(unaided: Unaided, substitute: Substitute, findings: dict[str, bool]) -> Student:
     """The student, with a stand-in for `CausalAttention` where their own cannot be built or run."""
     if findings.get(CAUSAL) is None:
+        student = unaided()
         findings[CAUSAL] = findings.get(right(CAUSAL), False) or runs(student)
         findings[TAKES_BIAS] = findings[CAUSAL] or takes_bias(student)
-    return student if findings[CAUSAL] else substitute(STAND_IN)
+        return student if findings[CAUSAL] else substitute(STAND_IN)
+    return unaided() if findings[CAUSAL] else substitute(STAND_IN)
 
 
 @values(of=WRAPPER)

@@ -7,18 +7,20 @@ teacher who calls pytest by hand gets the same object from `conftest.py`.
 from __future__ import annotations
 
 import importlib
-import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 
 import pytest
-from _pytest.fixtures import FixtureDef
 
 from autograder.assignment import Assignment, Stage
+from autograder.checks.borrowing import borrowed_in
+from autograder.checks.by_pytest import end_by_pytest, plain_fixture
 from autograder.checks.evidence import Evidence, Observer, Outcome, References, outcome_of
 from autograder.checks.marks import Check, check_of
 from autograder.checks.sample import Sample
+from autograder.checks.seeing import look_ahead
 from autograder.checks.trial import Trial, catalogue_of, right
 from autograder.errors import KitFault
 from autograder.sandbox.student import Student
@@ -93,6 +95,12 @@ class Checks:
         return lambda source: self.now.substitute(check_id(stage, request.node), source)
 
     @pytest.fixture
+    def unaided(self, request: pytest.FixtureRequest) -> Callable[[], Student]:
+        """Gives the student's names once they are wanted without stand-ins."""
+        stage, _ = self.place(request.node)
+        return lambda: self.now.student(check_id(stage, request.node))
+
+    @pytest.fixture
     def findings(self) -> dict[str, bool]:
         """What checks found out about this submission and need not find out again."""
         return self.now.findings
@@ -122,83 +130,108 @@ class Checks:
         wrong: set[str] = set()
         faulty: set[str] = set()  # what others may have borrowed from
         self.trial = trial
+        evidence = trial.evidence
         try:
-            for item in sorted(items, key=self._order):
-                stage, check = self.place(item)
+            for stage, name, asked in self._in_turn(items, trial):
                 if stages is not None and stage.id not in stages:
                     continue
-                if check.kind in LAZY and check.name not in wrong and not thorough:
-                    continue
-                identifier = check_id(stage, item)
-                absent = trial.absent(check)
-                if absent is None:
-                    trial.enter(stage)
-                    outcome = self._outcome(item, trial, check.name not in wrong | faulty)
-                else:
-                    outcome = replace(absent, check_id=identifier)
-                if check.kind == "values" and outcome.status != "passed":
-                    wrong.add(check.name)
-                if check.kind in JUDGED and outcome.status != "passed":
-                    faulty.add(check.name)
-                so_far = trial.findings.get(right(check.name), True)
-                trial.findings[right(check.name)] = so_far and outcome.status == "passed"
-                trial.evidence.outcomes.append(outcome)
+                trial.enter(stage)
+                before = len(evidence.outcomes), len(evidence.recorded)
+                if not self._ask(asked, trial, stage, thorough):
+                    # Perhaps it is wrong through functions of earlier stages alone.
+                    del evidence.outcomes[before[0] :], evidence.recorded[before[1] :]
+                    self._ask(asked, trial, stage, thorough)
+                lost = {
+                    outcome.check.kind
+                    for outcome in evidence.outcomes[before[0] :]
+                    if outcome.status != "passed"
+                }
+                trial.findings[right(name)] = not lost
+                if "values" in lost:
+                    wrong.add(name)
+                if lost & JUDGED:
+                    faulty.add(name)
+            evidence.outcomes.sort(key=lambda outcome: self._rank(outcome.check.name))
             if wrong:
                 self._look_with_borrowed_functions(items, trial, faulty)
         finally:
             # No fixture of one submission may serve another.
             items[0].session._setupstate.teardown_exact(None)
             self.trial = None
-        return trial.evidence
+        return evidence
+
+    def _in_turn(
+        self, items: Sequence[pytest.Item], trial: Trial
+    ) -> Iterator[tuple[Stage, str, list[pytest.Item]]]:
+        """Stage, name and checks, name by name as written.
+
+        While a stand-in is in the guest, names of the stage that need it too come first, since to
+        put it there once more takes a fresh guest.
+        """
+        ordered = sorted(items, key=self._order)
+        left = [(*place, list(group)) for place, group in groupby(ordered, self._name_of)]
+        while left:
+            chosen = 0
+            if trial.has_stand_in:
+                alike = (each[0] is left[0][0] and stands_in(each[2]) for each in left)
+                chosen = next((number for number, wants in enumerate(alike) if wants), 0)
+            yield left.pop(chosen)
+
+    def _ask(
+        self, items: Sequence[pytest.Item], trial: Trial, stage: Stage, thorough: bool
+    ) -> bool:
+        """All checks of one name; its outcomes are evidence.
+
+        False where they ended early, as soon as one did not pass, because from then on a library's
+        functions stand in the place of earlier stages' wrong ones: then all are to be run again.
+        """
+        wrong, sound = thorough, True
+        for item in items:
+            _, check = self.place(item)
+            if check.kind in LAZY and not wrong:
+                continue
+            identifier = check_id(stage, item)
+            absent = trial.absent(check)
+            if absent is None:
+                outcome = self._outcome(item, trial, taking_over=sound)
+                if outcome.status != "passed" and trial.help(stage):
+                    return False
+            else:
+                outcome = replace(absent, check_id=identifier)
+            sound = sound and outcome.status == "passed"
+            wrong = wrong or (check.kind == "values" and outcome.status != "passed")
+            trial.evidence.outcomes.append(outcome)
+        return True
 
     def _look_with_borrowed_functions(
         self, items: Sequence[pytest.Item], trial: Trial, faulty: set[str]
     ) -> None:
-        """Find the names that are wrong only through other functions of their stage.
+        """Find the names that are wrong only through other functions of their stage."""
 
-        Culprits are those that stay wrong with a library's functions in the place of all others.
-        A name that is right with a library's in the place of the culprits alone has borrowed its
-        mistake, which is charged where it is made. Names that only call each other have no
-        culprit among them, and none has borrowed anything.
-        """
-        for stage in self.assignment.stages:
-            lost = {name for name in stage.names if name in faulty}
-            if len(lost) < 2 or stage.id not in trial.equivalents:
-                continue
-            culprits = {
-                name
-                for name in lost
-                if not self._right_with(items, trial, stage, name, set(stage.names) - {name})
-            }
-            if culprits:
-                trial.evidence.borrowed |= {
-                    name
-                    for name in lost - culprits
-                    if self._right_with(items, trial, stage, name, culprits)
-                }
+        failed = {
+            outcome.check_id for outcome in trial.evidence.outcomes if outcome.status != "passed"
+        }
 
-    def _right_with(
-        self,
-        items: Sequence[pytest.Item],
-        trial: Trial,
-        stage: Stage,
-        name: str,
-        lent: set[str],
-    ) -> bool:
-        """Whether all checks of a name pass with a library's functions in the place of others."""
-        evidence = trial.evidence
-        trial.enter(stage)
-        if not trial.lend(stage, lent):
-            return False
-        trial.evidence, trial.lending = Evidence(), True
-        try:
+        def passes(name: str, everything: bool) -> bool:
             return all(
                 self._passes(item)
                 for item in items
-                if self.place(item)[1].kind in JUDGED and self.place(item)[1].name == name
+                for stage, check in [self.place(item)]
+                if check.kind in JUDGED
+                and check.name == name
+                and (everything or check_id(stage, item) in failed)
             )
-        finally:
-            trial.evidence, trial.lending = evidence, False
+
+        lost = {
+            stage: faulty & set(stage.names)
+            for stage in self.assignment.stages
+            if stage.id in trial.equivalents
+        }
+        lost = {stage: names for stage, names in lost.items() if len(names) > 1}
+        if lost:
+            look_ahead(trial, self.sample, self.assignment)
+        for stage, names in lost.items():
+            trial.evidence.borrowed |= borrowed_in(trial, stage, names, passes)
 
     def _outcome(self, item: pytest.Item, trial: Trial, taking_over: bool) -> Outcome:
         """How a check ends.
@@ -242,6 +275,7 @@ class Checks:
             "sample": lambda: self.sample,
             "observe": lambda: self._observer(identifier, check),
             "substitute": lambda: lambda source: self.now.substitute(identifier, source),
+            "unaided": lambda: lambda: self.now.student(identifier),
             "findings": lambda: self.now.findings,
         }
 
@@ -277,45 +311,33 @@ class Checks:
         catalogue = catalogue_of(self.assignment, check.name)
         return Observer(self.now.evidence, catalogue, identifier, check, self._references)
 
-    def _order(self, item: pytest.Item) -> tuple[int, int, bool]:
-        """Stage by stage, name by name, properties after everything else; else as written."""
+    def _name_of(self, item: pytest.Item) -> tuple[Stage, str]:
+        """The name that a check calls, and its stage."""
         stage, check = self.place(item)
-        return (
-            self.assignment.stages.index(stage),
-            stage.names.index(check.name),
-            check.kind in LAZY,
-        )
+        return stage, check.name
+
+    def _order(self, item: pytest.Item) -> tuple[tuple[int, int], bool]:
+        """Stage by stage, name by name, properties after everything else; else as written."""
+        _, check = self.place(item)
+        return self._rank(check.name), check.kind in LAZY
+
+    def _rank(self, name: str) -> tuple[int, int]:
+        """The place of a name's stage, and the name's within it."""
+        stage = self.assignment.stage_of(name)
+        return self.assignment.stages.index(stage), stage.names.index(name)
 
 
 #: Kinds of check that a name must pass to be right.
-JUDGED = ("values", "own")
+JUDGED = frozenset({"values", "own"})
 
 #: Kinds of check that are asked only where a name's outputs are not the reference's.
 LAZY = ("property", "dependence")
 
 
-def plain_fixture(item: pytest.Function, name: str) -> FixtureDef[object] | None:
-    """A fixture that is a function of this test alone, with nothing to take down afterwards."""
-    (*_, fixture) = item._fixtureinfo.name2fixturedefs.get(name, (None,))
-    if fixture is None or fixture.scope != "function" or fixture.params is not None:
-        return None
-    return None if inspect.isgeneratorfunction(fixture.func) else fixture
-
-
-def end_by_pytest(item: pytest.Function) -> BaseException | None:
-    """Set up and run one test, after tearing down the one before; what it raised.
-
-    This is what pytest's own protocol does, without the reports that nobody prints.
-    """
-    state = item.session._setupstate
-    state.teardown_exact(item)
-    item._initrequest()
-    try:
-        state.setup(item)
-        item.runtest()
-    except Exception as error:
-        return error
-    finally:
-        item._request = False  # type: ignore[assignment]
-        item.funcargs = None  # type: ignore[assignment]
-    return None
+def stands_in(items: Sequence[pytest.Item]) -> bool:
+    """Whether some check among these may put stand-ins in the student's place."""
+    return any(
+        "substitute" in item._fixtureinfo.names_closure
+        for item in items
+        if isinstance(item, pytest.Function)
+    )

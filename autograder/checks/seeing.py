@@ -78,11 +78,38 @@ def attention_seen(
     ]
     seen = []
     for stage, name in reversed(wanted):  # the last stage's guest is there, an earlier one's is not
-        trial.enter(stage)
         picture = _look(trial, sample, stage, name, standings[name])
         if picture is not None:
             seen.append(picture)
     return tuple(reversed(seen))
+
+
+def look_ahead(trial: Trial, sample: Sample, assignment: Assignment) -> None:
+    """Ask while the guest is there for what `attention_seen` will ask of names that are wrong.
+
+    A name that may hang or end the guest waits until it is known to be worth it.
+    """
+    evidence = trial.evidence
+    wrong = {entry.check.name for entry in evidence.recorded if not entry.right and entry.shape}
+    for outcome in evidence.outcomes:
+        if outcome.status in ("timeout", "killed"):
+            wrong.discard(outcome.check.name)
+    for stage in reversed(assignment.stages):
+        for name in stage.names:
+            if name in wrong and name in VIEWS and trial.is_there(stage):
+                _asked(trial, sample, stage, name)
+
+
+def _asked(trial: Trial, sample: Sample, stage: Stage, name: str) -> Tensor | None:
+    """What a name gives where its attention shows, asked for once; None where nothing came."""
+    if name not in trial.looks:
+        trial.enter(stage)
+        try:
+            student = trial.student(f"{stage.id}::see_{name}")
+            trial.looks[name] = VIEWS[name].ask(student, sample)
+        except (StudentFault, CheckFailed):
+            trial.looks[name] = None
+    return trial.looks[name]
 
 
 def _is_worth_a_look(standing: Mapping[str, object]) -> bool:
@@ -99,9 +126,8 @@ def _look(
     """One name's attention; None where it cannot be seen or shows nothing wrong."""
     view = VIEWS[name]
     catalogue = load_catalogue(stage.misconceptions)
-    try:
-        found = view.ask(trial.student(f"{stage.id}::see_{name}"), sample)
-    except (StudentFault, CheckFailed):
+    found = _asked(trial, sample, stage, name)
+    if found is None:
         return None
     chain = catalogue.chains[name]
     expected = _weights(chain, view, {})

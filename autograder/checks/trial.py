@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
+
+from torch import Tensor
 
 from autograder.assignment import Assignment, Stage
 from autograder.catalogue import Catalogue
 from autograder.checks.evidence import Evidence, Outcome
 from autograder.checks.marks import Check
+from autograder.result import Status
 from autograder.sandbox.room import Sandbox
 from autograder.sandbox.session import LoadReport, Session
 from autograder.sandbox.student import Student
@@ -20,7 +25,9 @@ class Trial:
     """A submission while it is being checked.
 
     `equivalents` are, by stage, library functions that take the place of wrong ones of that stage
-    when a later stage is checked, so that one mistake is not charged twice.
+    when a later stage is checked, so that one mistake is not charged twice. Putting them there
+    takes a fresh guest, so it is done in the stages that are not right without (`helped`).
+    `looks` are what names gave when their attention was asked for, None where nothing came.
     """
 
     assignment: Assignment
@@ -29,9 +36,11 @@ class Trial:
     evidence: Evidence = field(default_factory=Evidence)
     findings: dict[str, bool] = field(default_factory=dict)
     lending: bool = False
+    looks: dict[str, Tensor | None] = field(default_factory=dict)
+    helped: set[str] = field(default_factory=set)
     _stage: str = ""
-    _source: str | None = None
-    _borrowed: bool = False
+    _source: str | None = None  # of what stands in the place of the student's in this stage
+    _there: tuple[str, bool] | None = None  # the same of the guest now; whether calls reach it
 
     @classmethod
     def of(
@@ -66,57 +75,107 @@ class Trial:
         return f"`{name}` was not found, neither in {module}.py nor elsewhere{meant}"
 
     def enter(self, stage: Stage) -> None:
-        """Begin a stage; where functions of earlier stages are wrong, put equivalents in place."""
+        """Begin a stage.
+
+        What hangs in an earlier one is not called again: it is replaced at once. So is what is
+        wrong where an earlier stage was not right without that: the guest is another one anyway.
+        """
         if stage.id == self._stage:
             return
         self._stage = stage.id
-        faulty = {
-            outcome.check.name for outcome in self.evidence.outcomes if outcome.status != "passed"
-        }
-        sources = []
-        for earlier in self.assignment.stages:
-            if earlier.id == stage.id:
-                break
-            source = self.equivalents.get(earlier.id)
-            if source is not None and faulty & set(earlier.names):
-                sources.append(source)
-        source = "\n".join(sources) or None
-        if source != self._source:
-            self._source = source
-            self._return()
+        earlier = self.assignment.stages[: self.assignment.stages.index(stage)]
+        if self.helped.intersection(each.id for each in earlier) or (
+            self._faulty("timeout", "killed") & self._lent_by(stage)
+        ):
+            self.helped.add(stage.id)
+        self._source = self._library_for(stage) if stage.id in self.helped else None
 
-    def _return(self) -> None:
-        if self._source is None:
-            self.session.restart()
-        else:
-            self.session.substitute(self._source)
-        self._borrowed = False
+    def help(self, stage: Stage) -> bool:
+        """From here on, put library functions in the place of earlier stages' wrong ones.
 
-    def lend(self, stage: Stage, names: set[str]) -> bool:
-        """Put the stage's trusted functions in the place of the student's `names`, where it can."""
-        source = self.equivalents.get(stage.id)
+        False where none is wrong, or where they are there already.
+        """
+        if stage.id in self.helped:
+            return False
+        source = self._library_for(stage)
         if source is None:
             return False
-        kept = [
-            ast.unparse(node)
-            for node in ast.parse(source).body
-            if not isinstance(node, ast.FunctionDef) or node.name in names
-        ]
-        self.session.substitute("\n".join(filter(None, (self._source, *kept))))
-        self._borrowed = True
+        self.helped.add(stage.id)
+        self._source = source
+        self.findings.clear()  # what was found out, was found out without them
+        return True
+
+    def _faulty(self, *statuses: Status) -> set[str]:
+        """Names with a check that ended so, or, where nothing is said, that did not pass."""
+        return {
+            outcome.check.name
+            for outcome in self.evidence.outcomes
+            if (outcome.status in statuses if statuses else outcome.status != "passed")
+        }
+
+    def _lent_by(self, stage: Stage) -> set[str]:
+        """The functions of earlier stages that a library's can stand in for."""
+        earlier = self.assignment.stages[: self.assignment.stages.index(stage)]
+        return {
+            name for each in earlier for name in functions_in(self.equivalents.get(each.id, ""))
+        }
+
+    def _library_for(self, stage: Stage) -> str | None:
+        """The source of all library functions of the earlier stages that have a wrong one."""
+        faulty = self._faulty()
+        sources = []
+        for earlier in self.assignment.stages[: self.assignment.stages.index(stage)]:
+            source = self.equivalents.get(earlier.id, "")
+            if faulty & functions_in(source):
+                sources.append(source)
+        return "\n".join(sources) or None
+
+    def _bring(self, source: str | None, called: bool = True) -> None:
+        """A fresh guest with this in the student's place, unless it stands there already."""
+        wanted = None if source is None else (source, called)
+        if wanted == self._there:
+            return
+        self._there = wanted
+        if source is None:
+            self.session.restart()
+        else:
+            self.session.substitute(source, called)
+
+    @property
+    def has_stand_in(self) -> bool:
+        """Whether the guest holds what stands in for one check's sake."""
+        return not self._serves_now()
+
+    def _serves_now(self) -> bool:
+        return self._there == (self._source and (self._source, True))
+
+    def is_there(self, stage: Stage) -> bool:
+        """Enter a stage; whether the guest that is there now can serve it."""
+        self.enter(stage)
+        return self._serves_now()
+
+    def lend(self, stage: Stage, names: Collection[str]) -> bool:
+        """Let the student's functions meet the stage's trusted ones where they call `names`.
+
+        Checks still call the student's own. False where there are no trusted ones of these names.
+        """
+        source = self.equivalents.get(stage.id, "")
+        if not functions_in(source).intersection(names):
+            return False
+        kept = only_functions(source, frozenset(names))
+        self._bring("\n".join(filter(None, (self._source, kept))), called=False)
         return True
 
     def student(self, check_id: str) -> Student:
         """The student's names, for one check."""
-        if self._borrowed and not self.lending:
-            self._return()
+        if not self.lending:
+            self._bring(self._source)
         self.session.begin_check(check_id)
         return self.session.student(check_id)
 
     def substitute(self, check_id: str, source: str) -> Student:
         """The student's names with trusted stand-ins beside them, for this check alone."""
-        self.session.substitute("\n".join(filter(None, (self._source, source))))
-        self._borrowed = True
+        self._bring("\n".join(filter(None, (self._source, source))))
         return self.session.student(check_id)
 
     def close(self) -> None:
@@ -134,3 +193,21 @@ def catalogue_of(assignment: Assignment, name: str) -> Catalogue:
     from autograder.catalogue import load_catalogue
 
     return load_catalogue(assignment.stage_of(name).misconceptions)
+
+
+@lru_cache(maxsize=16)
+def functions_in(source: str) -> frozenset[str]:
+    """The names of the functions that trusted source defines."""
+    return frozenset(
+        node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)
+    )
+
+
+@lru_cache(maxsize=256)
+def only_functions(source: str, names: frozenset[str]) -> str:
+    """Trusted source without the functions that are not among `names`."""
+    return "\n".join(
+        ast.unparse(node)
+        for node in ast.parse(source).body
+        if not isinstance(node, ast.FunctionDef) or node.name in names
+    )

@@ -2,13 +2,16 @@
 
 Colour is never the only sign: each weight is written into its cell, and each mark has a shape of
 its own. Colours come from the page's style, so that light, dark and print all work.
+
+Elements are plain strings until all of them are put together, since a picture has hundreds. What
+stands in them besides numbers and names of this module's own is text, which `_text` escapes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from autograder.feedback.heatmap import Cell, Grid
 
@@ -18,25 +21,16 @@ SIDE = 66  # left of them, for the words that look
 SUMS = 96  # right of them, for the rows' sums
 DARKEST = 0.55  # so that a number can be read on it, in light and in dark
 
-_TEXT = Markup('<text class="{kind}" x="{x:g}" y="{y:g}"{turned}>{text}</text>')
-_RECT = Markup(
-    '<rect class="{kind}" x="{x:g}" y="{y:g}" width="{size:g}" height="{size:g}"{more}/>'
-)
-
 
 def heatmap_svg(grid: Grid) -> Markup:
     """A grid as an `<svg>` element."""
     columns = max((len(row.cells) for row in grid.rows), default=0)
     sums = SUMS if any(row.total for row in grid.rows) else 8
     width, height = SIDE + columns * CELL + sums, HEAD + len(grid.rows) * CELL + 4
+    body = "\n".join([*_words(grid, columns), *_rows(grid)])
     return Markup(
-        '<svg class="heatmap" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
-        ' role="img" aria-label="{label}">\n{body}\n</svg>'
-    ).format(
-        width=width,
-        height=height,
-        label=in_words(grid),
-        body=Markup("\n").join([*_words(grid, columns), *_rows(grid)]),
+        f'<svg class="heatmap" viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+        f' role="img" aria-label="{escape(in_words(grid))}">\n{body}\n</svg>'
     )
 
 
@@ -51,13 +45,13 @@ def in_words(grid: Grid) -> str:
     return f"{grid.title}. {'; '.join(rows)}"
 
 
-def _words(grid: Grid, columns: int) -> Iterator[Markup]:
+def _words(grid: Grid, columns: int) -> Iterator[str]:
     for number, word in enumerate(grid.words[:columns]):
         x, y = SIDE + number * CELL + CELL / 2 - 4, HEAD - 6
-        yield _text("word", x, y, word, Markup(' transform="rotate(-38 {:g} {:g})"').format(x, y))
+        yield _text("word", x, y, word, f' transform="rotate(-38 {x:g} {y:g})"')
 
 
-def _rows(grid: Grid) -> Iterator[Markup]:
+def _rows(grid: Grid) -> Iterator[str]:
     for number, row in enumerate(grid.rows):
         top = HEAD + number * CELL
         yield _text("word side", SIDE - 8, top + CELL / 2 + 5, row.word)
@@ -69,24 +63,25 @@ def _rows(grid: Grid) -> Iterator[Markup]:
             yield _text(kind, SIDE + len(row.cells) * CELL + 6, top + CELL / 2 + 5, told)
 
 
-def _cell(x: float, y: float, cell: Cell) -> Iterator[Markup]:
-    opacity = Markup(' fill-opacity="{:.3f}"').format(DARKEST * cell.shade**0.75)
-    yield _rect("shade", x + 1, y + 1, CELL - 2, opacity)
+def _cell(x: float, y: float, cell: Cell) -> Iterator[str]:
+    opacity = DARKEST * cell.shade**0.75
+    yield _rect("shade", x + 1, y + 1, CELL - 2, f' fill-opacity="{opacity:.3f}"')
     if cell.mark:
         yield _rect(cell.mark, x + 2.5, y + 2.5, CELL - 5)
     if cell.mark == "leak":  # a filled corner besides the thick frame
-        yield Markup('<path class="corner" d="M{:g} {:g}h-11l11 11z"/>').format(x + CELL - 2, y + 2)
+        yield f'<path class="corner" d="M{x + CELL - 2:g} {y + 2:g}h-11l11 11z"/>'
     if cell.mark == "nan":
-        yield Markup('<path class="struck" d="M{:g} {:g}l{:g} {:g}"/>').format(
-            x + 4, y + CELL - 4, CELL - 8, 8 - CELL
-        )
+        size = CELL - 8
+        yield f'<path class="struck" d="M{x + 4:g} {y + CELL - 4:g}l{size:g} {-size:g}"/>'
     if cell.text:
         yield _text("weight", x + CELL / 2, y + CELL / 2 + 5, cell.text)
 
 
-def _text(kind: str, x: float, y: float, text: str, turned: str = "") -> Markup:
-    return _TEXT.format(kind=kind, x=x, y=y, turned=turned, text=text)
+def _text(kind: str, x: float, y: float, text: str, turned: str = "") -> str:
+    """Any text, escaped; `turned` is an attribute with a blank before it, or nothing."""
+    return f'<text class="{kind}" x="{x:g}" y="{y:g}"{turned}>{escape(text)}</text>'
 
 
-def _rect(kind: str, x: float, y: float, size: float, more: str = "") -> Markup:
-    return _RECT.format(kind=kind, x=x, y=y, size=size, more=more)
+def _rect(kind: str, x: float, y: float, size: float, more: str = "") -> str:
+    """A square; `more` is an attribute with a blank before it, or nothing."""
+    return f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{size:g}" height="{size:g}"{more}/>'

@@ -122,7 +122,8 @@ class Guest:
                 for key, value in list(module.__dict__.items()):
                     if key == name or (old is not None and value is old):
                         module.__dict__[key] = new
-            self._objects[name] = new
+            if substitute.called:
+                self._objects[name] = new
         return messages.Done()
 
     # --- modules and calls --------------------------------------------------------------------

@@ -73,6 +73,7 @@ class Line:
         self._losses = 0
         self._deadlines = Deadlines(sandbox.limits)
         self._source: str | None = None  # of the functions in the student's place
+        self._called = True  # whether calls of their names reach them
         self._unfit: dict[str, StudentFault] = {}  # such sources, and why they cannot stand there
         self._gone_seconds = 0.0  # CPU time of guests that are gone
         self._hung = False  # the last guest
@@ -110,9 +111,9 @@ class Line:
 
     # --- guests -------------------------------------------------------------------------------
 
-    def substitute(self, source: str | None) -> None:
+    def substitute(self, source: str | None, called: bool = True) -> None:
         """From the next guest on, these functions stand in the student's place; or none."""
-        self._source = source
+        self._source, self._called = source, called
         self.retire()
 
     def retire(self) -> None:
@@ -187,7 +188,7 @@ class Line:
             messages.Load(self._files, self._sandbox.names, skip)
         ]
         if self._source is not None:
-            operations.append(messages.Substitute(self._source))
+            operations.append(messages.Substitute(self._source, self._called))
         seeds = tuple(seed_of("load", number) for number in range(len(operations)))
         limits = self._limits
         outcomes, _ = guest.ask(

@@ -121,9 +121,13 @@ class Release(Message, frozen=True, tag=10):
 
 
 class Substitute(Message, frozen=True, tag=11):
-    """Put the judge's own functions in the place of the student's of the same names."""
+    """Put the judge's own functions in the place of the student's of the same names.
+
+    called: whether a call of such a name is theirs too; else they only serve the student's own.
+    """
 
     source: str
+    called: bool = True
 
 
 class Probe(Message, frozen=True, tag=12):

@@ -98,10 +98,13 @@ class Session:
             raise faults.NotImplementedYet(name)
         return Proxy(self, check, name, spec.kind)
 
-    def substitute(self, source: str) -> None:
-        """A fresh guest in which trusted functions stand in the place of the student's."""
+    def substitute(self, source: str, called: bool = True) -> None:
+        """A fresh guest in which trusted functions stand in the place of the student's.
+
+        called: whether calls of their names reach them; else the student's, which meet them.
+        """
         compile(source, "<stand-in>", "exec")  # what does not compile is not the student's fault
-        self._line.substitute(source)
+        self._line.substitute(source, called)
 
     def restart(self) -> None:
         """A fresh guest with nothing but the submission."""
