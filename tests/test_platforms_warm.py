@@ -1,5 +1,6 @@
 """A judge that a platform's process keeps: warm while it is asked, gone after a rest."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,9 +8,12 @@ from pathlib import Path
 import pytest
 
 from autograder.assignment import load_assignment
-from autograder.errors import WrongUse
+from autograder.errors import KitFault, SurroundingsLack, WrongUse
+from autograder.exchange import Graded
+from autograder.platforms import warm
 from autograder.platforms.names import criteria_of, results_of
-from autograder.platforms.warm import WarmJudge
+from autograder.platforms.warm import WarmJudge, unreadable
+from autograder.submission import Submission
 
 ROOT = Path(__file__).resolve().parents[1]
 ATTENTION = load_assignment(ROOT)
@@ -42,6 +46,96 @@ def test_work_that_cannot_be_read_earns_nothing_and_says_why(
     assert list(told) == list(criteria_of(ATTENTION))
     assert {each.message for each in told.values()} == {result.message}
     assert "no .py file and no notebook" in (result.message or "")
+
+
+class FakeWorker:
+    """Grades at once, or fails; writes down for whom."""
+
+    isolation = "bubblewrap"
+
+    def __init__(self, folder: Path, isolation: str | None) -> None:
+        self.asked: list[str] = []
+        self.failures = 0
+        self.killed = False
+
+    def grade(self, submission: Submission, stages: None) -> Graded:
+        self.asked.append(submission.name)
+        if self.failures:
+            self.failures -= 1
+            raise KitFault("the worker died")
+        result = unreadable(ATTENTION, submission.name, submission.digest)
+        return Graded(result, 0.0, 0.0, self.isolation)
+
+    def kill(self) -> None:
+        self.killed = True
+
+    def __enter__(self) -> "FakeWorker":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.killed = True
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[WarmJudge, FakeWorker]]:
+    """A judge whose worker is always the same fake one."""
+    worker = FakeWorker(ATTENTION.folder, None)
+    monkeypatch.setattr(warm, "Worker", lambda *settings: worker)
+    judge = WarmJudge(ATTENTION)
+    yield judge, worker
+    judge.close()
+
+
+class TestWorkThatIsBegunAhead:
+    def test_is_graded_once_and_told_when_asked_for(
+        self, fake: tuple[WarmJudge, FakeWorker]
+    ) -> None:
+        judge, worker = fake
+        judge.begin(EXAMPLE, "farid")
+        assert judge.grade(EXAMPLE, "farid").submission == "farid"
+        judge.begin(EXAMPLE, "farid")
+        assert worker.asked == ["farid"]
+
+    def test_is_graded_again_where_it_has_changed_in_between(
+        self, fake: tuple[WarmJudge, FakeWorker], tmp_path: Path
+    ) -> None:
+        judge, worker = fake
+        place = shutil.copytree(EXAMPLE, tmp_path / "farid")
+        judge.begin(place, "farid")
+        (place / "late.py").write_text("x = 1\n")
+        late = judge.grade(place, "farid").message
+        assert worker.asked == ["farid", "farid"]
+        assert late != judge.grade(EXAMPLE, "farid").message  # the fake one's is the digest
+
+    def test_that_cannot_be_read_says_nothing_before_it_is_asked_for(
+        self, fake: tuple[WarmJudge, FakeWorker], tmp_path: Path
+    ) -> None:
+        judge, worker = fake
+        judge.begin(tmp_path / "gone", "nobody")
+        assert judge.grade(tmp_path / "gone", "nobody").status == "error"
+        assert worker.asked == []
+
+    def test_that_the_kit_failed_on_is_told_once_and_then_tried_again(
+        self, fake: tuple[WarmJudge, FakeWorker]
+    ) -> None:
+        judge, worker = fake
+        worker.failures = 2  # an executor tries twice
+        judge.begin(EXAMPLE, "farid")
+        with pytest.raises(KitFault, match="the worker died"):
+            judge.grade(EXAMPLE, "farid")
+        assert judge.grade(EXAMPLE, "farid").submission == "farid"
+
+    def test_is_not_run_where_nothing_holds_it(
+        self, fake: tuple[WarmJudge, FakeWorker], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        judge, worker = fake
+        monkeypatch.setattr(worker, "isolation", "process")
+        judge.begin(EXAMPLE, "farid")
+        with pytest.raises(SurroundingsLack, match="no isolation but a separate process"):
+            judge.grade(EXAMPLE, "farid")
+        assert worker.asked == []
+        assert worker.killed
+        assert not judge.is_awake
 
 
 def test_after_a_rest_its_worker_is_gone_and_comes_back_when_asked() -> None:

@@ -1,17 +1,21 @@
 """A worker that a platform's process keeps: started when first needed, ended after a rest.
 
 A platform asks for one submission at a time, and often for the same one again: once for each
-notebook. So results are kept by the digest of what was handed in.
+notebook. So results are kept by the digest of what was handed in. What is going to be asked for
+soon can be begun ahead, while the platform does its own part.
 """
 
 from __future__ import annotations
 
 import atexit
 import threading
+from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 
 from autograder.assignment import Assignment
-from autograder.errors import SurroundingsLack
+from autograder.errors import KitFault, SurroundingsLack
+from autograder.exchange import Graded
 from autograder.executor import LocalExecutor
 from autograder.grading import WEAK_ISOLATION
 from autograder.result import SCHEMA, Result
@@ -35,10 +39,23 @@ class WarmJudge:
         self._isolation = isolation
         self._rest_seconds = rest_seconds
         self._executor: LocalExecutor | None = None
-        self._kept: dict[str, Result] = {}
-        self._lock = threading.Lock()
+        self._kept: dict[str, Future[Graded]] = {}
+        self._waiting = 0
+        self._lock = threading.RLock()
         self._rest: threading.Timer | None = None
         atexit.register(self.close)
+
+    def begin(self, place: Path, name: str) -> None:
+        """Have graded what `grade` is going to be asked for, and go on meanwhile.
+
+        Whatever happens is told by `grade`, which reads the place again: work that has changed
+        in between is graded as it is then.
+        """
+        with suppress(Unreadable):
+            submission = read_submission(place, self.assignment.limits, name)
+            with self._lock:
+                self._asked(submission)
+                self._lay_down()
 
     def grade(self, place: Path, name: str) -> Result:
         """The result of what was handed in; one with status `error` where it cannot be read.
@@ -51,10 +68,19 @@ class WarmJudge:
         except Unreadable as error:
             return unreadable(self.assignment, name, str(error))
         with self._lock:
-            self._wake()
-            try:
-                return self._result(submission)
-            finally:
+            future = self._asked(submission)
+            self._waiting += 1
+        try:
+            return future.result().result
+        except KitFault:
+            self._forget(future)  # whoever asks again has it tried again
+            raise
+        except Exception:  # of everybody, not of this submission
+            self.close()
+            raise
+        finally:
+            with self._lock:
+                self._waiting -= 1
                 self._lay_down()
 
     def close(self) -> None:
@@ -64,37 +90,46 @@ class WarmJudge:
             if self._executor is not None:
                 self._executor.close()
                 self._executor = None
+                self._kept = {
+                    key: future for key, future in self._kept.items() if _has_result(future)
+                }
 
     @property
     def is_awake(self) -> bool:
         """Whether a worker is there."""
         return self._executor is not None
 
-    def _result(self, submission: Submission) -> Result:
+    def _asked(self, submission: Submission) -> Future[Graded]:
+        """What has been, is being, or from now on is graded."""
         key = f"{submission.name}:{submission.digest}"
         found = self._kept.get(key)
         if found is None:
-            found = self._started().submit(submission, None).result().result
+            self._wake()
+            if self._executor is None:
+                self._executor = LocalExecutor(self._worker, 1)
+            found = self._executor.submit(submission, None)
             while len(self._kept) >= KEPT_AT_MOST:
                 del self._kept[next(iter(self._kept))]
             self._kept[key] = found
         return found
 
-    def _started(self) -> LocalExecutor:
-        if self._executor is None:
-            folder, isolation = self.assignment.folder, self._isolation
-            executor = LocalExecutor(lambda: Worker(folder, isolation), 1)
-            try:
-                if executor.isolation == WEAK_ISOLATION and isolation is None:
-                    raise SurroundingsLack(
-                        "this machine offers no isolation but a separate process, which student"
-                        " code can get out of; see autograder doctor, or ask for it by name"
-                    )
-            except BaseException:
-                executor.close()
-                raise
-            self._executor = executor
-        return self._executor
+    def _worker(self) -> Worker:
+        """A worker behind a wall that holds; nothing is graded before that is known."""
+        worker = Worker(self.assignment.folder, self._isolation)
+        try:
+            if worker.isolation == WEAK_ISOLATION and self._isolation is None:
+                raise SurroundingsLack(
+                    "this machine offers no isolation but a separate process, which student"
+                    " code can get out of; see autograder doctor, or ask for it by name"
+                )
+        except BaseException:
+            worker.kill()
+            raise
+        return worker
+
+    def _forget(self, future: Future[Graded]) -> None:
+        with self._lock:
+            self._kept = {key: each for key, each in self._kept.items() if each is not future}
 
     def _wake(self) -> None:
         if self._rest is not None:
@@ -102,10 +137,21 @@ class WarmJudge:
             self._rest = None
 
     def _lay_down(self) -> None:
-        if self._executor is not None:
-            self._rest = threading.Timer(self._rest_seconds, self.close)
+        """Let the worker rest from now on, unless somebody waits for it."""
+        self._wake()
+        if self._executor is not None and not self._waiting:
+            self._rest = threading.Timer(self._rest_seconds, self._retire)
             self._rest.daemon = True
             self._rest.start()
+
+    def _retire(self) -> None:
+        with self._lock:
+            if not self._waiting:
+                self.close()
+
+
+def _has_result(future: Future[Graded]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 def unreadable(assignment: Assignment, name: str, reason: str) -> Result:
