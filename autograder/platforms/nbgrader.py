@@ -3,56 +3,92 @@
 `RestoreCells` puts right what a student did to the cells that carry points. `BehindTheWall` takes
 the place of `Execute`: it has the whole submitted folder graded behind the wall and writes score
 and reason into each criterion's cell, in the form in which nbgrader's next steps read them. No
-kernel is started. Notebooks of other assignments are treated as nbgrader treats them.
+kernel is started. `OverwriteChanged` and `CheckChanged` are nbgrader's own steps, spared where
+they have nothing to do. Notebooks of other assignments are treated as nbgrader treats them.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-from nbformat import NotebookNode, v4
+from nbformat import NotebookNode, from_dict
 from nbgrader.api import Gradebook
-from nbgrader.coursedir import CourseDirectory
-from nbgrader.preprocessors import DeduplicateIds, Execute
-from nbgrader.utils import is_locked
+from nbgrader.preprocessors import (
+    CheckCellMetadata,
+    DeduplicateIds,
+    Execute,
+    NbGraderPreprocessor,
+    OverwriteCells,
+)
+from nbgrader.utils import is_grade, is_locked, is_task
 from traitlets import Unicode
 
-from autograder.assignment import Assignment, load_assignment
-from autograder.errors import KitFault, WrongUse
+from autograder.assignment import Assignment
+from autograder.errors import WrongUse
 from autograder.feedback.pages import prose
 from autograder.feedback.plain import one_line, plain
-from autograder.platforms.names import criteria_of, results_of
-from autograder.platforms.warm import WarmJudge
+from autograder.platforms.names import results_of
+from autograder.platforms.nbgrader_run import Released, next_submitted, run_of, submitted
 from autograder.result import CriterionResult, Result
 
 # What a criterion that lost nothing says, and one whose reason the policy holds back.
 KEPT = "All points."
 HELD_BACK = "The course does not show reasons now."
 
-_judges: dict[tuple[Path, str], WarmJudge] = {}
-
 
 class RestoreCells(DeduplicateIds):  # type: ignore[misc] # nbgrader is not typed
     """Puts back points, types, ids and missing cells as they were released; keeps all answers.
 
-    Runs before nbgrader's own `OverwriteCells`, which stops at some of what it finds here.
+    Runs before nbgrader's own `OverwriteCells`, which stops at some of what it finds here. With a
+    student's first notebook the grading of the whole folder begins.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         """See nbgrader's preprocessors; `resources["nbgrader"]` tells whose notebook it is."""
         told = resources["nbgrader"]
-        with Gradebook(told["db_url"]) as gradebook:
-            notebook = gradebook.find_notebook(told["notebook"], told["assignment"])
-            if not _is_ours(notebook, criteria_of(_assignment(self))):
-                return super().preprocess(nb, resources)  # type: ignore[no-any-return]
-            released = [_released(cell, notebook) for cell in notebook.source_cells]
-        nb.cells = restored(nb.cells, released, self.log)
+        run = run_of(self)
+        released = run.released(told)
+        if released is None:
+            return super().preprocess(nb, resources)  # type: ignore[no-any-return]
+        if BehindTheWall(parent=self.parent).enabled:  # unless nbgrader was told to run nothing
+            run.begin(submitted(self, told), told["student"])
+        nb.cells = restored(nb.cells, released.cells, self.log)
         return nb, resources
+
+
+class _OfWhatChanged(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader is not typed
+    """A step of nbgrader's that looks at marks, types and locked sources, and at nothing else.
+
+    Once it has found a notebook's cells in order as they were released, it finds so for every
+    student who has the same ones: so it is left out from the second on. Most of what nbgrader
+    does with a notebook is to ask its gradebook and its schema about such cells.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
+        """See nbgrader's preprocessors."""
+        run = run_of(self)
+        released = run.released(resources["nbgrader"])
+        if released is None or not are_released(nb.cells, released):
+            return super().preprocess(nb, resources)  # type: ignore[no-any-return]
+        step = type(self).__name__
+        if step not in released.in_order:
+            nb, resources = super().preprocess(nb, resources)
+            if are_released(nb.cells, released):
+                released.in_order.add(step)
+        return nb, resources
+
+
+class OverwriteChanged(_OfWhatChanged, OverwriteCells):  # type: ignore[misc]
+    """nbgrader's `OverwriteCells`, of notebooks that are not as they were released."""
+
+
+class CheckChanged(_OfWhatChanged, CheckCellMetadata):  # type: ignore[misc]
+    """nbgrader's `CheckCellMetadata`, of notebooks that are not as they were released."""
 
 
 class BehindTheWall(Execute):  # type: ignore[misc] # nbgrader is not typed
@@ -68,45 +104,24 @@ class BehindTheWall(Execute):  # type: ignore[misc] # nbgrader is not typed
     def preprocess(self, nb: NotebookNode, resources: Any, km: Any = None) -> tuple[Any, Any]:
         """See nbgrader's preprocessors. Raises what is not a student's to pay for."""
         told = resources["nbgrader"]
-        judge = _judge(_assignment(self), self.isolation)
-        criteria = criteria_of(judge.assignment)
-        with Gradebook(told["db_url"]) as gradebook:
-            notebook = gradebook.find_notebook(told["notebook"], told["assignment"])
-            if not _is_ours(notebook, criteria):
-                return super().preprocess(nb, resources, km)  # type: ignore[no-any-return]
-            points = {cell.name: float(cell.max_score) for cell in notebook.grade_cells}
-            explained = is_explained(judge.assignment, notebook.assignment.duedate)
-        result = judge.grade(self._submitted(told, resources), told["student"])
-        earned = results_of(result, judge.assignment)
-        check_points(points, earned)
-        fill(nb, earned, result, explained)
-        _credit_absent(told, self._submitted(told, resources), earned)
+        run = run_of(self)
+        released = run.released(told)
+        if released is None:
+            return super().preprocess(nb, resources, km)  # type: ignore[no-any-return]
+        place = submitted(self, told)
+        if not place.is_dir():
+            place = Path(resources["metadata"]["path"])  # what was copied of it
+        result = run.grade(place, told["student"])
+        following = next_submitted(self, told)
+        if following is not None:
+            run.begin(*following)
+        earned = results_of(result, run.assignment)
+        check_points(released.points, earned)
+        fill(nb, earned, result, is_explained(run.assignment, released.due))
+        absent = [name for name in run.notebooks(told) if not (place / f"{name}.ipynb").exists()]
+        if absent:
+            _credit(absent, told, earned)
         return nb, resources
-
-    def _submitted(self, told: Mapping[str, str], resources: Any) -> Path:
-        """What the student handed in, all of it; where it is gone, what was copied of it."""
-        course = CourseDirectory(parent=self, config=self.config)
-        place = Path(
-            course.format_path(course.submitted_directory, told["student"], told["assignment"])
-        )
-        return place if place.is_dir() else Path(resources["metadata"]["path"])
-
-
-def _is_ours(notebook: Any, criteria: Mapping[str, object]) -> bool:
-    """Whether a notebook was released by this kit: told by the gradebook, never by a student."""
-    return any(cell.name in criteria for cell in notebook.grade_cells)
-
-
-def _assignment(preprocessor: Any) -> Assignment:
-    named = preprocessor.config.BehindTheWall.get("assignment", "")
-    return load_assignment(Path(named) if named else None)
-
-
-def _judge(assignment: Assignment, isolation: str) -> WarmJudge:
-    key = (assignment.folder, isolation)
-    if key not in _judges:
-        _judges[key] = WarmJudge(assignment, isolation or None)
-    return _judges[key]
 
 
 def is_explained(assignment: Assignment, due: datetime | None) -> bool:
@@ -171,24 +186,30 @@ def _outputs(
         Markup().join(Markup("<p><em>{}</em></p>").format(one_line(note)) for note in notes),
     )
     text = "\n".join([plain(reason), *map(one_line, notes)])
+    shown = {"text/html": str(page), "text/plain": text}
+    score = {"text/plain": repr(float(criterion.score))}
+    # Not by `v4.new_output`, which validates each: the notebook is validated as a whole anyway.
     return [
-        v4.new_output("display_data", {"text/html": str(page), "text/plain": text}),
-        v4.new_output("execute_result", {"text/plain": repr(float(criterion.score))}),
+        from_dict({"output_type": "display_data", "metadata": {}, "data": shown}),
+        from_dict(
+            {
+                "output_type": "execute_result",
+                "metadata": {},
+                "data": score,
+                "execution_count": None,
+            }
+        ),
     ]
 
 
-def _credit_absent(
-    told: Mapping[str, str], submitted: Path, earned: Mapping[str, CriterionResult]
+def _credit(
+    absent: Iterable[str], told: Mapping[str, str], earned: Mapping[str, CriterionResult]
 ) -> None:
     """Names count wherever they are defined, also when a stage's notebook was not handed in."""
     with Gradebook(told["db_url"]) as gradebook:
-        for notebook in gradebook.find_assignment(told["assignment"]).notebooks:
-            if (submitted / f"{notebook.name}.ipynb").exists():
-                continue
-            absent = gradebook.find_submission_notebook(
-                notebook.name, told["assignment"], told["student"]
-            )
-            for grade in absent.grades:
+        for name in absent:
+            notebook = gradebook.find_submission_notebook(name, told["assignment"], told["student"])
+            for grade in notebook.grades:
                 if grade.name in earned:
                     grade.auto_score = earned[grade.name].score
         gradebook.db.commit()
@@ -197,42 +218,8 @@ def _credit_absent(
 # ----------------------------------------------------------------------------- restoring cells
 
 
-def _released(source: Any, notebook: Any) -> NotebookNode:
-    """A cell as it was released, from the gradebook."""
-    grade = _named(notebook.grade_cells, source.name)
-    is_solution = _named(notebook.solution_cells, source.name) is not None
-    task = _named(notebook.task_cells, source.name)
-    make: dict[str, Any] = {
-        "code": v4.new_code_cell,
-        "markdown": v4.new_markdown_cell,
-        "raw": v4.new_raw_cell,
-    }
-    if source.cell_type not in make:
-        raise KitFault(f"the gradebook has a cell {source.name} of the type {source.cell_type}")
-    marks: dict[str, Any] = {
-        "schema_version": 3,
-        "grade_id": source.name,
-        "grade": grade is not None,
-        "solution": is_solution,
-        "locked": bool(source.locked),
-        "task": task is not None,
-        "cell_type": source.cell_type,
-        "checksum": source.checksum,
-    }
-    worth = grade or task
-    if worth is not None:
-        marks["points"] = float(worth.max_score)
-    cell: NotebookNode = make[source.cell_type](source.source or "")
-    cell.metadata["nbgrader"] = NotebookNode(marks)
-    return cell
-
-
-def _named(cells: Any, name: str) -> Any:
-    return next((cell for cell in cells if cell.name == name), None)
-
-
 def restored(
-    handed_in: list[NotebookNode], released: list[NotebookNode], log: Any
+    handed_in: Sequence[NotebookNode], released: Sequence[NotebookNode], log: Any
 ) -> list[NotebookNode]:
     """The student's cells, each released one once and with its own marks; the missing put back."""
     known = {cell.metadata.nbgrader.grade_id: cell for cell in released}
@@ -256,13 +243,37 @@ def restored(
         marks = cell.metadata.nbgrader
         if name not in places and (marks.grade or marks.task):
             log.warning("the cell %s is missing; it is put back", name)
+            whole_cell = copy.deepcopy(cell)
             if not with_ids:
-                del cell["id"]
-            added.setdefault(before, []).append(cell)
+                del whole_cell["id"]
+            added.setdefault(before, []).append(whole_cell)
     whole = added.get(-1, [])
     for place, cell in enumerate(cells):
         whole += [cell, *added.get(place, [])]
     return whole
+
+
+def are_released(cells: Iterable[NotebookNode], released: Released) -> bool:
+    """Whether all cells that have marks are released ones as they were, and none is missing."""
+    known = {cell.metadata.nbgrader.grade_id: cell for cell in released.cells}
+    found = set()
+    for cell in cells:
+        marks = cell.metadata.get("nbgrader")
+        if marks is None:
+            continue
+        name = marks.get("grade_id")
+        like = known.get(name)
+        if (
+            like is None
+            or name in found
+            or marks != like.metadata.nbgrader
+            or cell.cell_type != like.cell_type
+            or (is_locked(like) and cell.source != like.source)
+        ):
+            return False
+        found.add(name)
+    judged = {name for name, cell in known.items() if is_grade(cell) or is_task(cell)}
+    return judged <= found
 
 
 def _with_marks(cell: NotebookNode, released: NotebookNode) -> NotebookNode:

@@ -2,15 +2,20 @@
 from nbconvert.preprocessors import ClearMetadataPreprocessor
 from nbgrader import preprocessors
 
-from autograder.platforms.nbgrader import BehindTheWall, RestoreCells
+from autograder.platforms.nbgrader import (
+    BehindTheWall,
+    CheckChanged,
+    OverwriteChanged,
+    RestoreCells,
+)
 
 c = get_config()
 c.Autograde.sanitize_preprocessors = [
     preprocessors.ClearOutput,
     RestoreCells,  # in the place of DeduplicateIds
     preprocessors.OverwriteKernelspec,
-    preprocessors.OverwriteCells,
-    preprocessors.CheckCellMetadata,
+    OverwriteChanged,  # OverwriteCells and CheckCellMetadata, where there is anything to do
+    CheckChanged,
 ]
 c.OverwriteCells.add_missing_cells = True
 c.Autograde.autograde_preprocessors = [
@@ -20,6 +25,6 @@ c.Autograde.autograde_preprocessors = [
     preprocessors.LimitOutput,
     preprocessors.SaveAutoGrades,
     preprocessors.AssignLatePenalties,
-    preprocessors.CheckCellMetadata,
+    CheckChanged,
 ]
 # <<< attention autograder
