@@ -12,6 +12,7 @@ from typing import Any
 from autograder.errors import SurroundingsLack, WrongUse
 from autograder.exports.filling import Filled, Wanted, found_in, who_of
 from autograder.exports.final import Final
+from autograder.platforms.names import criterion_key
 from autograder.roster import Person, Roster
 
 
@@ -59,7 +60,7 @@ def _expect(database: Path, assignment: Any, wanted: Wanted) -> None:
     }
     for stage in wanted.stages:
         for criterion in stage.criteria:
-            name = _cell(stage.id, criterion.id)
+            name = criterion_key(stage.id, criterion.id)
             if cells.get(name) != criterion.points:
                 found = f"{cells[name]:g} points" if name in cells else "no such cell"
                 raise WrongUse(
@@ -86,11 +87,11 @@ def _students(final: Final, roster: Roster, taken: dict[str, str], filled: Fille
 def _grade(submission: Any, final: Final, wanted: Wanted) -> None:
     """The graded criteria's scores; work that could not be read has none of them."""
     earned = {
-        _cell(stage.id, criterion.id): 0.0
+        criterion_key(stage.id, criterion.id): 0.0
         for stage in wanted.stages
         for criterion in stage.criteria
     } | {
-        _cell(stage.id, criterion.id): criterion.score
+        criterion_key(stage.id, criterion.id): criterion.score
         for stage in final.result.stages
         for criterion in stage.criteria
     }
@@ -102,10 +103,6 @@ def _grade(submission: Any, final: Final, wanted: Wanted) -> None:
         if graded:
             raw = sum(grade.auto_score for grade in graded)
             notebook.late_submission_penalty = round(raw * final.lateness.percent / 100, 2)
-
-
-def _cell(stage: str, criterion: str) -> str:
-    return f"{stage}-{criterion}"
 
 
 def _person(student: Any) -> Person:
