@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from autograder.executor import cores
-from bench import ours, peers, scale, walled
+from bench import ours, peers, scale, stock, walled
 from bench.classroom import ROOT, Member, members, write_class
 from bench.table import (
     STARTED,
@@ -28,6 +28,7 @@ from bench.table import (
 PARTS = (
     "ours",
     "nbgrader",
+    "staged",
     "walled",
     "otter",
     "floor",
@@ -67,7 +68,8 @@ def measure(
         return rows
 
     work: dict[str, Callable[[], list[Row]]] = {
-        "nbgrader": lambda: beside(peers.nbgrader),
+        "nbgrader": lambda: beside(stock.nbgrader),
+        "staged": lambda: stock.staged(peers.Peers(environment, scratch), students, tell),
         "walled": lambda: walled.walled(students, scratch, tell),
         "otter": lambda: beside(peers.otter),
         "floor": lambda: ours.floor(folder, scratch, tell),
@@ -105,11 +107,15 @@ def with_ratios(rows: Sequence[Row]) -> tuple[Row, ...]:
     """
     whole, started = row_of(rows, "ours", WHOLE), row_of(rows, "ours", STARTED)
     found: list[Row] = []
-    stock = row_of(rows, "nbgrader", WHOLE)
+    kernels = {
+        name: other
+        for part, name in ((stock.STAGED, stock.STAGED), ("nbgrader", "nbgrader, one notebook"))
+        if (other := row_of(rows, part, WHOLE)) is not None
+    }
     for row in rows:
-        if row.part == walled.PART and stock is not None:
+        if row.part == walled.PART and kernels:
             goal = Goal("at most", MOST_OF_NBGRADER, "ratio")
-            found.append(compared(row, stock, "nbgrader", goal))
+            found += [compared(row, other, name, goal) for name, other in kernels.items()]
             continue
         if whole is None or started is None or row.part not in ("nbgrader", "otter"):
             found.append(row)

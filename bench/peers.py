@@ -1,12 +1,12 @@
 """The same class by graders of notebooks, which run each student's checks in a kernel of its own.
 
 Both live in an environment of their own (`make bench` makes it). Each is given what its own
-manual asks for: nbgrader a course folder with a source notebook, otter an autograder zip.
+manual asks for: nbgrader a course folder with source notebooks (see `stock`), otter an autograder
+zip.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import statistics
 import time
@@ -17,11 +17,9 @@ from pathlib import Path
 from autograder.executor import cores
 from bench import notebooks
 from bench.classroom import STAGES, Member
-from bench.kernel_checks import CHECKS, call_of, source_of
+from bench.kernel_checks import CHECKS, source_of
 from bench.processes import run
-from bench.table import ALL_CORES, STARTED, WHOLE, Row, Tell, median_interval
-
-HOMEWORK = "homework"
+from bench.table import ALL_CORES, WHOLE, Row, Tell
 
 
 class Peers:
@@ -44,32 +42,6 @@ class Peers:
     def run(self, *command: str | Path) -> float:
         """Run one of their programs; the wall seconds."""
         return run([self._bin / command[0], *command[1:]], **self._settings)
-
-
-def nbgrader(peers: Peers, students: tuple[Member, ...], tell: Tell) -> list[Row]:
-    """`nbgrader autograde` of the whole class in one command."""
-    course = peers.scratch / "nbgrader"
-    there = f"--course-dir={course}"
-    notebooks.write(course / "source" / HOMEWORK / "attention.ipynb", _source_cells())
-    peers.run("nbgrader", "generate_assignment", HOMEWORK, "--create", there)
-    released = notebooks.read(course / "release" / HOMEWORK / "attention.ipynb")
-    for student in students:
-        path = course / "submitted" / student.name / HOMEWORK / "attention.ipynb"
-        notebooks.write(path, notebooks.filled(released, student.cells))
-    tell("nbgrader: the class is handed in")
-    seconds = peers.run("nbgrader", "autograde", HOMEWORK, "--create", there)
-    graded = list(course.glob(f"autograded/*/{HOMEWORK}/attention.ipynb"))
-    tell(f"nbgrader autograde: {seconds:.1f} s for {len(graded)}")
-    grades = course / "grades.csv"
-    peers.run("nbgrader", "export", f"--to={grades}", f"--db=sqlite:///{course}/gradebook.db")
-    with grades.open(encoding="utf-8", newline="") as file:
-        scores = {line["student_id"]: float(line["raw_score"]) for line in csv.DictReader(file)}
-    judged("nbgrader", students, scores)
-    started = median_interval([path.stat().st_mtime for path in graded])
-    return [
-        Row("nbgrader", WHOLE, seconds / len(students), "s"),
-        Row("nbgrader", STARTED, started, "ms"),
-    ]
 
 
 def otter(peers: Peers, students: tuple[Member, ...], tell: Tell) -> list[Row]:
@@ -119,31 +91,6 @@ def judged(grader: str, students: tuple[Member, ...], scores: Mapping[str, float
         score = scores.get(student.name)
         if score is None or (score == len(CHECKS)) is not student.right:
             raise RuntimeError(f"{grader} gave {student.name} {score} of {len(CHECKS)}")
-
-
-def _source_cells() -> list[notebooks.Cell]:
-    """The teacher's notebook: a cell for each stage, a graded cell for each check."""
-    cells = [notebooks.cell("imports", notebooks.IMPORTS)]
-    for stage in STAGES:
-        cells.append(notebooks.cell(stage, "...", _marked(stage, solution=True)))
-    for number, check in enumerate(CHECKS, 1):
-        name = f"check-{number}"
-        source = f"{source_of(check)}\n\n{call_of(check)}\n"
-        cells.append(notebooks.cell(name, source, _marked(name, solution=False)))
-    return cells
-
-
-def _marked(name: str, solution: bool) -> dict[str, object]:
-    """What nbgrader wants to know of a cell."""
-    marks: dict[str, object] = {
-        "schema_version": 3,
-        "grade_id": name,
-        "grade": not solution,
-        "solution": solution,
-        "locked": not solution,
-        "task": False,
-    }
-    return {"nbgrader": marks if solution else marks | {"points": 1}}
 
 
 def _otter_test(number: int, check: Callable[..., None]) -> str:

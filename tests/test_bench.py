@@ -14,12 +14,13 @@ sys.path.insert(0, str(ROOT))  # the bench is a folder of the checkout, not of t
 
 from autograder.assignment import load_assignment  # noqa: E402
 from autograder.submission import read_submission  # noqa: E402
-from bench import ours  # noqa: E402
+from bench import ours, stock, walled  # noqa: E402
 from bench.__main__ import with_ratios  # noqa: E402
 from bench.classroom import Member, as_cell, members, write_class  # noqa: E402
 from bench.figure import figure, measured  # noqa: E402
 from bench.floor import Timed  # noqa: E402
 from bench.kernel_checks import CHECKS, call_of, source_of  # noqa: E402
+from bench.notebooks import Cell, filled, read  # noqa: E402
 from bench.table import STARTED, WHOLE, Bench, Goal, Row, median_interval, summary, text  # noqa: E402
 from bench.unexplained import Spent  # noqa: E402
 
@@ -55,6 +56,56 @@ class TestTheClass:
     @pytest.mark.parametrize("student", members(20), ids=lambda student: student.name)
     def test_is_told_right_from_wrong_by_the_checks_of_the_notebooks(self, student: Member) -> None:
         assert (failing_checks(student.cells) == []) is student.right
+
+
+class TestANotebookAStage:
+    """What stock nbgrader is given to be as much work as the kit's own notebooks are."""
+
+    NOTEBOOKS = stock.stage_notebooks(load_assignment(ROOT))
+
+    def test_there_are_as_many_as_the_kit_releases_with_the_same_texts(self) -> None:
+        released = ROOT / "assignments" / "attention" / "nbgrader" / "source" / "attention"
+        assert sorted(self.NOTEBOOKS) == sorted(path.stem for path in released.glob("*.ipynb"))
+        for name, cells in self.NOTEBOOKS.items():
+            wanted = [each for each in read(released / f"{name}.ipynb") if is_text(each)]
+            assert [each for each in cells if is_text(each)] == wanted
+
+    def test_they_ask_every_check_once(self) -> None:
+        asked = [
+            cell["id"]
+            for cells in self.NOTEBOOKS.values()
+            for cell in cells
+            if cell["metadata"].get("nbgrader", {}).get("grade")
+        ]
+        assert sorted(asked) == sorted(check.__name__ for check in CHECKS)
+
+    @pytest.mark.parametrize("student", members(20), ids=lambda student: student.name)
+    def test_they_tell_right_from_wrong(self, student: Member) -> None:
+        answers = stock.written_so_far(student)
+        failed = [
+            cell["id"]
+            for cells in self.NOTEBOOKS.values()
+            for cell in failing_cells(filled(cells, answers))
+        ]
+        assert (failed == []) is student.right
+
+
+def is_text(cell: Cell) -> bool:
+    return bool(cell["cell_type"] == "markdown")
+
+
+def failing_cells(cells: list[Cell]) -> list[Cell]:
+    """The cells of a notebook that fail a check, all run in one namespace as a kernel does."""
+    space: dict[str, object] = {}
+    failed = []
+    for cell in cells:
+        if is_text(cell):
+            continue
+        try:
+            exec("".join(cell["source"]), space)
+        except AssertionError:
+            failed.append(cell)
+    return failed
 
 
 class TestACell:
@@ -112,6 +163,18 @@ class TestTheTable:
             pytest.approx(90),
         ]
         assert "35.00 times ours after start  at least 30 times: met" in text(self.ROWS)
+
+    def test_tells_nbgrader_with_the_kit_beside_each_way_of_its_own(self) -> None:
+        rows = [
+            Row("nbgrader", WHOLE, 4.0, "s"),
+            Row(stock.STAGED, WHOLE, 10.0, "s"),
+            Row(walled.PART, WHOLE, 1.5, "s"),
+        ]
+        told = text(with_ratios(rows))
+        assert f"0.15 times {stock.STAGED}" in told
+        assert "0.38 times nbgrader, one notebook" in told
+        assert "at most 0.333333 times: met" in told
+        assert "at most 0.333333 times: NOT met" in told
 
     def test_tells_what_the_wall_adds_as_the_median_of_differences(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
