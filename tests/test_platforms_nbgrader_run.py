@@ -5,9 +5,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+from nbconvert.exporters import Exporter
 from nbformat import NotebookNode, v4
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
@@ -16,7 +17,13 @@ from traitlets.config import Config
 
 from autograder.assignment import load_assignment
 from autograder.platforms import nbgrader_run
-from autograder.platforms.nbgrader import CheckChanged, OverwriteChanged, are_released
+from autograder.platforms.nbgrader import (
+    BehindTheWall,
+    CheckChanged,
+    OverwriteChanged,
+    RestoreCells,
+    are_released,
+)
 from autograder.platforms.nbgrader_run import Released, Run, next_submitted, run_of
 from autograder.platforms.warm import unreadable
 from autograder.result import Result
@@ -145,12 +152,9 @@ class TestARun:
         assert judge.begun == judge.graded == ["ada", "ben"]
 
     def test_is_one_for_all_preprocessors_of_an_exporter(self) -> None:
-        class Exporter:
-            pass
-
         first, second = Exporter(), Exporter()
 
-        def of(exporter: Any) -> Run:
+        def of(exporter: Exporter | None) -> Run:
             return run_of(SimpleNamespace(parent=exporter, config=Config()))
 
         assert of(first) is of(first)
@@ -170,6 +174,55 @@ class TestARun:
             judges.append(Run(ATTENTION, "")._started())
         assert judges[0] is judges[1]
         assert judges[1] is not judges[2]
+
+
+class TestTheWorker:
+    """What the preprocessors ask of it, and when."""
+
+    @pytest.fixture
+    def asked(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
+        asked: list[str] = []
+
+        class Watched(Run):
+            def begin(self, place: Path, student: str) -> None:
+                asked.append(f"begin {student}")
+
+            def grade(self, place: Path, student: str) -> Result:
+                asked.append(f"grade {student}")
+                return unreadable(ATTENTION, student, "")
+
+            def released(self, told: object) -> Released:
+                return Released((), {}, None)
+
+            def notebooks(self, told: object) -> tuple[str, ...]:
+                return ()
+
+        run = Watched(ATTENTION, "")
+        converter = Converter(tmp_path, ["ada", "ben"])
+        for name, value in {
+            "run_of": lambda preprocessor: run,
+            "submitted": lambda preprocessor, told: tmp_path,
+            "next_submitted": lambda preprocessor, told: next_submitted(
+                SimpleNamespace(parent=SimpleNamespace(parent=converter)), told
+            ),
+        }.items():
+            monkeypatch.setattr(f"autograder.platforms.nbgrader.{name}", value)
+        return asked
+
+    TOLD: ClassVar = {"nbgrader": {"student": "ada", "assignment": "attention"}}
+
+    def test_begins_with_the_first_step_and_with_the_next_student_once_one_is_done(
+        self, asked: list[str]
+    ) -> None:
+        RestoreCells().preprocess(v4.new_notebook(), self.TOLD)
+        assert asked == ["begin ada"]
+        BehindTheWall().preprocess(v4.new_notebook(), self.TOLD)
+        assert asked == ["begin ada", "grade ada", "begin ben"]
+
+    def test_is_left_alone_where_nbgrader_was_told_to_run_nothing(self, asked: list[str]) -> None:
+        exporter = Exporter(config=Config({"Execute": {"enabled": False}}))
+        RestoreCells(parent=exporter).preprocess(v4.new_notebook(), self.TOLD)
+        assert asked == []
 
 
 def released_cells() -> list[NotebookNode]:
