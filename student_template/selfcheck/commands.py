@@ -72,7 +72,7 @@ def _status(chosen: argparse.Namespace) -> int:
 
     run = Run([stage.id for stage in course().stages])
     try:
-        from .screen import Screen  # while the other process imports torch
+        from .screen import Screen, steps_left  # while the other process imports torch
         from .watch import remember
 
         screen = Screen()
@@ -84,7 +84,8 @@ def _status(chosen: argparse.Namespace) -> int:
     finally:
         run.stop()
     remember(run.standing)
-    screen.show(screen.status(run.standing), screen.next_step(run.standing))
+    step = next(iter(steps_left(run.standing)), None)
+    screen.show(screen.status(run.standing, step), screen.next_step(step))
     return DONE if run.standing.done else NOT_YET
 
 

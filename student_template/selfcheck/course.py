@@ -13,6 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent  # the folder that holds attention/, tests/ and handouts/
+TESTS = ROOT / "tests"
 PUBLIC_ONLY = "public checks; your grade also depends on hidden ones"
 
 

@@ -183,7 +183,8 @@ def _taken_away(package: str) -> dict[str, ModuleType]:
 
 def _from_folder(stage: Stage, namespace: Mapping[str, object]) -> Mapping[str, object]:
     """What the folder `attention/` has of a stage, where the notebook lacks any of its names."""
-    from .study import load_module, quietly
+    from .modules import load_module
+    from .study import quietly
 
     if all(name.name in namespace for name in stage.names):
         return {}

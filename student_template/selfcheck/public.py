@@ -12,16 +12,16 @@ import linecache
 import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType, TracebackType
 
 import pytest
 
-from .course import HERE, ROOT, Stage, course
+from .course import HERE, ROOT, TESTS, Stage, course
 from .standing import Event, Outcome, Status
 
 LONGEST = 500  # characters of what was printed, or of a message
-TESTS = ROOT / "tests"
 NOT_WRITTEN = ": not written yet (stage "
 
 # What pytest brings along and nobody needs here.
@@ -43,15 +43,15 @@ _LEFT_OUT = (
 )
 
 Listen = Callable[[Event], None]
-#: Brings the student's modules in and says which stages can be checked.
+#: Gives the stages that can be checked, each when its module has been brought in.
 Begin = Callable[[], Iterable[Stage]]
 
 
 def run_public_checks(begin: Begin, listen: Listen) -> None:
-    """Run the checks of the stages that `begin` returns, in order.
+    """Run the checks of the stages that `begin` gives, in this order.
 
-    `begin` is called when everything else is ready; it may wait. Events of the kinds `begin`,
-    `outcome` and `problem` are handed to `listen`.
+    `begin` is called when everything else is ready, the checks collected; it may wait. Events of
+    the kinds `begin`, `outcome`, `problem` and, after a stage, `checked` go to `listen`.
     """
     arguments = [
         f"--rootdir={ROOT}",
@@ -90,34 +90,53 @@ def _tests_taken_away() -> dict[str, ModuleType]:
 
 
 class _Plugin:
-    """Waits for the start, leaves out what is not asked for, and tells what comes out."""
+    """Collects, waits for the start, runs what is asked for, and tells what comes out."""
 
     def __init__(self, begin: Begin, listen: Listen) -> None:
         self._begin = begin
         self._listen = listen
-        self._stages: dict[Path, Stage] = {}
+        self._stages = {ROOT / stage.tests: stage for stage in course().stages}
+        self._unread: dict[Path, tuple[pytest.Module, str]] = {}  # and why
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self) -> None:
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
         for stage in self._begin():
             file = ROOT / stage.tests
-            if file.is_file():
-                self._stages[file] = stage
+            again = self._read_again(session, file)
+            if not file.is_file():
+                told = f"{stage.tests} is missing: take it from the folder you were given"
+            elif file in self._unread:
+                told = f"{stage.tests} cannot be read: {_shortened(self._unread[file][1])}"
             else:
-                missing = f"{stage.tests} is missing: take it from the folder you were given"
-                self._listen({"kind": "problem", "stage": stage.id, "message": missing})
+                items = [item for item in [*session.items, *again] if item.path == file]
+                for item, following in zip_longest(items, items[1:]):
+                    item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+                self._listen({"kind": "checked", "stage": stage.id})
+                continue
+            self._listen({"kind": "problem", "stage": stage.id, "message": told})
+        return True
+
+    def _read_again(self, session: pytest.Session, file: Path) -> list[pytest.Item]:
+        """The checks of a file that needs more than an empty module, now that it is filled."""
+        unread, _ = self._unread.pop(file, (None, ""))
+        if unread is None:
+            return []
+        _tests_taken_away()  # what was read in part is not to be found
+        again = pytest.Module.from_parent(unread.parent, path=file)
+        return [*session.genitems(again)]
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
         if collection_path.is_file() and collection_path not in self._stages:
             return True
         return None
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            stage = self._stages.get(ROOT / report.nodeid)
-            if stage is not None:
-                message = f"{stage.tests} cannot be read: {_shortened(report.longreprtext)}"
-                self._listen({"kind": "problem", "stage": stage.id, "message": message})
+    @pytest.hookimpl(wrapper=True)
+    def pytest_make_collect_report(
+        self, collector: pytest.Collector
+    ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+        report = yield
+        if report.failed and isinstance(collector, pytest.Module):
+            self._unread[collector.path] = collector, report.longreprtext
+        return report
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> None:
@@ -152,12 +171,6 @@ class _Plugin:
             )
             self._listen({"kind": "outcome", **_told(outcome)})
         return report
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_runtest_teardown(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        stage = self._stages[item.path]
-        if nextitem is None or nextitem.path != item.path:
-            self._listen({"kind": "checked", "stage": stage.id})
 
 
 def _told(outcome: Outcome) -> Event:

@@ -6,6 +6,7 @@ a thread for each that reads, and `kill`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -21,6 +22,7 @@ from .standing import Event, Standing
 SECONDS = 10.0  # how long one check, or one import, may work
 PATIENCE = 4  # after so many times that, a process is ended that did not end itself
 START = 300.0  # how long torch may take to be imported
+KILLED = 5.0  # how long a process that was ended may take to be gone; nothing depends on it
 
 
 def seconds_allowed() -> float:
@@ -32,12 +34,12 @@ def seconds_allowed() -> float:
 
 
 class Worker:
-    """One process, which can be given one order."""
+    """One process, which can be given one order; a spare one gets everything ready before it."""
 
-    def __init__(self) -> None:
+    def __init__(self, spare: bool = False) -> None:
         environment = os.environ | {"PYTHONIOENCODING": "utf-8", "PYTHONUNBUFFERED": "1"}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", f"{HERE.name}.worker"],
+            [sys.executable, "-m", f"{HERE.name}.worker", *(["spare"] if spare else [])],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,
@@ -48,17 +50,24 @@ class Worker:
             errors="replace",
         )
         self.events: queue.Queue[Event | None] = queue.Queue()
-        self._complaints = ""
+        self.ready = False
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             try:
-                self.events.put(json.loads(line))
+                event = json.loads(line)
             except ValueError:  # not one of ours
                 continue
+            self.ready = True  # it says so before all else
+            self.events.put(event)
         self.events.put(None)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it has not ended yet, by itself or by somebody's hand."""
+        return self._process.poll() is None
 
     def order(self, stages: Sequence[str], seconds: float) -> None:
         """Say what to look at; the process begins as soon as it is ready."""
@@ -74,12 +83,17 @@ class Worker:
         """The last line that the process wrote on standard error before it ended."""
         assert self._process.stderr is not None
         lines = self._process.stderr.read().strip().splitlines()
-        return lines[-1] if lines else f"exit code {self._process.wait()}"
+        self.wait()
+        return lines[-1] if lines else f"exit code {self._process.poll()}"
 
     def kill(self) -> None:
-        """End the process."""
+        """End the process, without waiting until it is gone: that takes as long as ten checks."""
         self._process.kill()
-        self._process.wait()
+
+    def wait(self) -> None:
+        """Wait until a process that was ended is gone."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(KILLED)
 
 
 class CannotWork(Exception):
@@ -99,28 +113,40 @@ class Run:
 
     def _begin(self) -> None:
         self._now: Event = {}
-        self._ready = False
-        self._deadline = time.monotonic() + START
+        self._deadline = time.monotonic() + (self._patience if self._worker.ready else START)
         self._worker.order(self._left, self._seconds)
 
+    @property
+    def _patience(self) -> float:
+        return self._seconds * PATIENCE
+
     def step(self, seconds: float) -> bool:
-        """Take in what comes within so many seconds; True when something did."""
+        """Take in what comes within so many seconds; True when something did.
+
+        Raises CannotWork where the process does not even begin.
+        """
         if self.over:
             return False
         try:
             event = self._worker.events.get(timeout=seconds)
         except queue.Empty:
             if time.monotonic() > self._deadline:
-                self._worker.kill()
                 self._lost({**self._now, "kind": "hung"})
             return False
-        if event is None:
-            self._ended()
-            return True
-        self._deadline = time.monotonic() + self._seconds * PATIENCE
+        with contextlib.suppress(queue.Empty):
+            while not self.over:
+                self._hear(event)
+                event = self._worker.events.get_nowait()
+        return True
+
+    def _hear(self, event: Event | None) -> None:
+        if event is None:  # the process is gone without a word
+            self._lost({**self._now, "kind": "ended"})
+            return
+        self._deadline = time.monotonic() + self._patience
         match event["kind"]:
             case "ready":
-                self._ready = True
+                pass
             case "begin":
                 self._now = event
             case "hung":
@@ -130,35 +156,34 @@ class Run:
             case _:
                 self.standing.hear(event)
                 if event["kind"] in ("finished", "problem"):
-                    self._left = [each for each in self._left if each != event["stage"]]
-        return True
-
-    def _ended(self) -> None:
-        """The process is gone without a word: the student's code ended it."""
-        if not self._ready:
-            self.over = True
-            raise CannotWork(self._worker.complaints())
-        self._lost({**self._now, "kind": "ended"})
+                    self._done_with(event["stage"])
 
     def _lost(self, event: Event) -> None:
         """A check took its process with it: note that, and go on with the stages after it."""
-        stage = self.standing.stages.get(event.get("stage", ""))
-        if stage is not None:
-            place = event.get("place") or stage.stage.file
-            self.standing.hear(
-                {
-                    "kind": "problem",
-                    "stage": stage.stage.id,
-                    "message": f"{place} {self._reason(event)}",
-                }
-            )
-            self._left = [each for each in self._left if each != stage.stage.id]
         self._worker.kill()
-        if self._left and stage is not None:
+        stage = self.standing.stages.get(event.get("stage", ""))
+        if stage is None:
+            self.over = True
+            ended = event["kind"] == "ended"
+            raise CannotWork(self._worker.complaints() if ended else self._late())
+        place = event.get("place") or stage.stage.file
+        message = f"{place} {self._reason(event)}"
+        self.standing.hear({"kind": "problem", "stage": stage.stage.id, "message": message})
+        self._done_with(stage.stage.id)
+        if not self.over:
+            self._worker.wait()
             self._worker = Worker()
             self._begin()
-        else:
+
+    def _done_with(self, stage: str) -> None:
+        self._left = [each for each in self._left if each != stage]
+        if not self._left:
             self._finish()
+
+    def _late(self) -> str:
+        if self._worker.ready:
+            return f"nothing was heard of them for {self._patience:g} seconds"
+        return f"torch and pytest were not imported within {START:g} seconds"
 
     def _reason(self, event: Event) -> str:
         during = event.get("check", "")
@@ -178,6 +203,7 @@ class Run:
     def stop(self) -> None:
         """End it, whatever it is doing."""
         self._finish()
+        self._worker.wait()
 
 
 def look(stages: Sequence[str] | None = None) -> Standing:

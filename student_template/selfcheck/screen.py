@@ -31,6 +31,9 @@ STATES: dict[State, tuple[str, str, str, str]] = {  # mark, mark without Unicode
     "unseen": ("·", ".", "not checked", "yellow"),
 }
 
+#: A stage, and a name in it that is to be done; None where the stage cannot be checked.
+Step = tuple[StageStanding, NameStanding | None]
+
 
 class Screen:
     """A terminal, or a pipe, and what can be shown on it."""
@@ -63,8 +66,8 @@ class Screen:
 
     # Where the student stands ---------------------------------------------------------------
 
-    def status(self, standing: Standing, names: bool = False) -> RenderableType:
-        """All stages with a bar; with `names`, what is in each."""
+    def status(self, standing: Standing, step: Step | None, names: bool = False) -> RenderableType:
+        """All stages with a bar, and what is in that of the next step; with `names`, in each."""
         outcomes = [each for stage in standing.stages.values() for each in stage.outcomes]
         passed = sum(stage.passed for stage in standing.stages.values())
         share = passed / len(outcomes) if outcomes else 0.0
@@ -75,10 +78,10 @@ class Screen:
         return Group(
             heading,
             Text.assemble("\n  ", bar, f"  {passed} of {len(outcomes)} checks passed\n"),
-            self._stages(standing, names),
+            self._stages(standing, step, names),
         )
 
-    def _stages(self, standing: Standing, names: bool) -> RenderableType:
+    def _stages(self, standing: Standing, step: Step | None, names: bool) -> RenderableType:
         table = Table.grid(padding=(0, 2))
         table.add_column(width=2, justify="right")
         table.add_column(overflow="fold")
@@ -89,7 +92,7 @@ class Screen:
             table.add_row(
                 self.mark(state), Text(f"{told.number} {told.title}"), Text(_count(stage, state))
             )
-            if names or (stage is standing.next and not stage.problem):
+            if names or (step is not None and step[0] is stage and not stage.problem):
                 for name in stage.names.values():
                     table.add_row(
                         "",
@@ -100,15 +103,14 @@ class Screen:
 
     # What comes next ------------------------------------------------------------------------
 
-    def next_step(self, standing: Standing, skip: int = 0) -> RenderableType:
-        """The next thing to do; `skip` leaves as many out that come before it."""
-        steps = steps_left(standing)
-        if not steps:
+    def next_step(self, step: Step | None) -> RenderableType:
+        """The next thing to do, if there is any."""
+        if step is None:
             return Text.assemble(
                 ("\nAll public checks passed. Well done.\n", "bold"),
                 "Make the zip to hand in: python -m selfcheck submit",
             )
-        stage, name = steps[skip % len(steps)]
+        stage, name = step
         lines = [*(_problem(stage) if name is None else self._step(stage.stage, name))]
         stuck = Text(f"Stuck? python -m selfcheck hint {stage.stage.id}", "dim")
         body = Padding(Group(*lines, stuck), (0, 0, 0, 2))
@@ -194,8 +196,8 @@ class Screen:
         )
 
 
-def steps_left(standing: Standing) -> list[tuple[StageStanding, NameStanding | None]]:
-    """What is left to do, in order; None stands for a stage that cannot be checked."""
+def steps_left(standing: Standing) -> list[Step]:
+    """What is left to do, in order."""
     return [(stage, name) for stage in standing.stages.values() for name in _steps_of(stage)]
 
 

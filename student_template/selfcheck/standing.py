@@ -164,6 +164,15 @@ class Standing:
         """The first stage that is not done."""
         return next((stage for stage in self.stages.values() if not stage.done), None)
 
+    def over(self, before: Standing) -> Standing:
+        """What is known by now: stages that are finished, and the others as they stood before."""
+        return Standing(
+            {
+                name: stage if stage.finished else before.stages.get(name, stage)
+                for name, stage in self.stages.items()
+            }
+        )
+
     def hear(self, event: Event) -> None:
         """Take in what the process that runs the student's code says."""
         stage = self.stages.get(event.get("stage", ""))

@@ -7,9 +7,7 @@ found is told at once, as events.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import io
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
@@ -23,27 +21,20 @@ from .weights import weights_of
 Load = Callable[[Stage], ModuleType]
 
 
-def load_module(stage: Stage) -> ModuleType:
-    """Import a stage's module from the folder `attention/`."""
-    if str(ROOT) not in sys.path:
-        sys.path.insert(0, str(ROOT))
-    return importlib.import_module(f"{course().package}.{stage.module}")
-
-
 def study(
     wait: Callable[[], Sequence[str]],
     listen: Listen,
-    load: Load = load_module,
+    load: Load,
     weights: bool = True,
 ) -> None:
-    """Look at the stages whose ids `wait` returns, and tell what is found."""
+    """Look at the stages whose ids `wait` returns, in this order, and tell what is found."""
     modules: dict[str, ModuleType] = {}
     wrong: dict[str, set[str]] = {}
 
-    def begin() -> list[Stage]:
-        wanted = set(wait())
-        stages = [stage for stage in course().stages if stage.id in wanted]
-        return [stage for stage in stages if _brought_in(stage, load, modules, listen)]
+    def begin() -> Iterator[Stage]:
+        for stage in map(course().stage, wait()):
+            if _brought_in(stage, load, modules, listen):
+                yield stage
 
     def overhear(event: Event) -> None:
         if event["kind"] == "checked":
@@ -56,15 +47,20 @@ def study(
     def _look_closer(stage_id: str) -> None:
         stage = course().stage(stage_id)
         module = modules[stage_id]
-        with quietly():
-            if wrong.get(stage_id):
-                listen({"kind": "begin", "stage": stage_id, "name": "", "check": "mistakes"})
-                for mistake in find_mistakes(stage, module, wrong[stage_id]):
-                    listen({"kind": "mistake", **mistake})
-            if weights:
-                listen({"kind": "begin", "stage": stage_id, "name": "", "check": "weights"})
-                for seen in weights_of(stage, module):
-                    listen({"kind": "weights", **seen})
+        try:
+            with quietly():
+                if wrong.get(stage_id):
+                    listen({"kind": "begin", "stage": stage_id, "name": "", "check": "mistakes"})
+                    for mistake in find_mistakes(stage, module, wrong[stage_id]):
+                        listen({"kind": "mistake", **mistake})
+                if weights:
+                    listen({"kind": "begin", "stage": stage_id, "name": "", "check": "weights"})
+                    for seen in weights_of(stage, module):
+                        listen({"kind": "weights", **seen})
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # sys.exit, say; the checks have told already that it is wrong
+            pass
         listen({"kind": "finished", "stage": stage_id})
 
     run_public_checks(begin, overhear)

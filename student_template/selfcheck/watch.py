@@ -1,38 +1,26 @@
 """Looks at the work again whenever a file is saved.
 
-A spare process with torch in it waits for the next save, so that only the checks are left to do.
+A spare process, with torch in it and the checks collected, waits for the next save. What was saved
+is checked first and told at once; the other stages, which may use it, follow.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from rich.text import Text
 
-from .course import ROOT, course
+from .course import Stage, course
 from .hints import Hints, one_more
 from .keys import Poll, keyboard
 from .runner import Run, Worker
-from .screen import Screen, steps_left
+from .saves import POLL, checks_of, saved, settled, snapshot
+from .screen import Screen, Step, steps_left
 from .standing import Standing
 from .state import Remembered
 
-POLL = 0.02  # seconds between two looks at files and keys
 KEYS = "h hint · n next · l list · q quit"
-
-Snapshot = dict[str, tuple[int, int]]
-
-
-def snapshot() -> Snapshot:
-    """When each of the student's files was written last, and its size."""
-    seen: Snapshot = {}
-    for file in (ROOT / course().package).glob("*.py"):
-        try:
-            state = file.stat()
-        except OSError:  # gone between two looks: an editor replaces it
-            continue
-        seen[file.name] = (state.st_mtime_ns, state.st_size)
-    return seen
 
 
 def watch(screen: Screen) -> bool:
@@ -58,46 +46,75 @@ class Watching:
     def __init__(self, screen: Screen) -> None:
         self.screen = screen
         self.standing: Standing | None = None
+        self._run: Run | None = None
+        self._spare: Worker | None = None
+        self._saved: Sequence[Stage] = ()  # what the run looks at first
+        self._told = False  # whether what it found there is on the screen
         self._hints: Hints | None = None
         self._skip = 0
         self._list = False
-        self._spare: Worker | None = None
 
     def until_quit(self, poll: Poll) -> bool:
         """Check, show, and wait for saves and keys."""
         seen = snapshot()
-        run: Run | None = self._start(None)
+        self._start(())
         try:
             while True:
                 if self._pressed(poll()):
                     return self.standing is not None and self.standing.done
-                now = snapshot()
-                if now != seen:
-                    seen = now
-                    run = self._start(run)
-                if run is None:
+                if snapshot() != seen:
+                    before, seen = seen, settled(seen)
+                    if checks_of(before) != checks_of(seen):
+                        self._discard_spare()
+                    self._start(saved(before, seen))
+                if self._run is None:
                     time.sleep(POLL)
                     continue
-                run.step(POLL)
-                if run.over:
-                    self.standing = run.standing
-                    self._skip, self._hints = 0, None
-                    remember(run.standing)
-                    self._draw()
-                    run = None
-                    self._spare = Worker()
+                self._run.step(POLL)
+                self._tell(self._run)
         finally:
-            if run is not None:
-                run.stop()
-            if self._spare is not None:
-                self._spare.kill()
+            if self._run is not None:
+                self._run.stop()
+            self._discard_spare()
 
-    def _start(self, run: Run | None) -> Run:
-        if run is not None:
+    def _start(self, first: Sequence[Stage]) -> None:
+        """Check all stages, these first."""
+        if self._run is not None:
+            self._run.stop()
+        spare = self._spare if self._spare is not None and self._spare.alive else None
+        self._spare = None
+        at_once = spare is not None and spare.ready
+        wait = "" if at_once else " torch is imported first, that takes some seconds"
+        self.screen.show(Text(f"checking ...{wait}", "dim"))
+        stages = [*first, *(stage for stage in course().stages if stage not in first)]
+        self._run = Run([stage.id for stage in stages], spare)
+        self._saved, self._told = first, False
+
+    def _tell(self, run: Run) -> None:
+        """Show what was saved as soon as that is checked, and everything in the end."""
+        if run.over:
+            self._run = None
+            self._show(run.standing)
+            remember(run.standing)
             run.stop()
-        spare, self._spare = self._spare, None
-        self.screen.show(Text("checking ...", "dim"))
-        return Run([stage.id for stage in course().stages], spare)
+            self._spare = Worker(spare=True)
+        elif self.standing is not None and self._saved and not self._told:
+            first = [run.standing.stages[stage.id] for stage in self._saved]
+            if all(stage.finished for stage in first):
+                self._show(run.standing.over(self.standing))
+
+    def _show(self, standing: Standing) -> None:
+        self.standing = standing
+        if not self._told:  # the first that is heard of this save
+            self._skip, self._hints = 0, None
+        self._told = True
+        self._draw()
+
+    def _discard_spare(self) -> None:
+        if self._spare is not None:
+            self._spare.kill()
+            self._spare.wait()
+            self._spare = None
 
     def _pressed(self, key: str) -> bool:
         """Do what a key asks for; True for the last one."""
@@ -106,9 +123,9 @@ class Watching:
         if self.standing is None:
             return False
         if key == "h":
-            steps = steps_left(self.standing)
-            if steps:
-                stage, name = steps[self._skip % len(steps)]
+            step = self._step()
+            if step is not None:
+                stage, name = step
                 self._hints = one_more(stage.stage.id if name is None else name.name)
         elif key == "n":
             self._skip, self._hints = self._skip + 1, None
@@ -119,13 +136,27 @@ class Watching:
         self._draw()
         return False
 
+    def _step(self) -> Step | None:
+        """What to do next: in what was saved last, or else the first thing of all."""
+        assert self.standing is not None
+        steps = steps_left(self.standing)
+        if not steps:
+            return None
+        first = next((n for n, (stage, _) in enumerate(steps) if stage.stage in self._saved), 0)
+        return steps[(first + self._skip) % len(steps)]
+
     def _draw(self) -> None:
         if self.standing is None:
             return
-        self.screen.console.clear()
-        self.screen.show(
-            self.screen.status(self.standing, names=self._list),
-            self.screen.next_step(self.standing, self._skip),
-            *([Text(), self.screen.hints(self._hints)] if self._hints else []),
-            Text(f"\n{KEYS}   (saved files are checked at once)", "dim"),
-        )
+        step = self._step()
+        still = self._run is not None and self._told
+        praise_later = still and step is None  # the other stages may use what was saved
+        note = "the other stages are being checked" if still else "saved files are checked at once"
+        with self.screen.console:  # one piece: nothing flickers
+            self.screen.console.clear()
+            self.screen.show(
+                self.screen.status(self.standing, step, names=self._list),
+                *([] if praise_later else [self.screen.next_step(step)]),
+                *([Text(), self.screen.hints(self._hints)] if self._hints else []),
+                Text(f"\n{KEYS}   ({note})", "dim"),
+            )

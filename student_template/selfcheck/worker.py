@@ -18,6 +18,7 @@ from .course import ROOT, course
 from .standing import Event
 
 WAITING = 3  # how many times longer code may wait (for a lock, in `sleep`) than it may work
+SPARE = "spare"  # the argument of a process that has time before its order
 HUNG = 3  # the exit code of a process that ended itself at the deadline
 
 
@@ -70,14 +71,17 @@ def main() -> None:
     """Get ready, wait, look at the student's work, end."""
     import torch
 
-    from .mistakes import known
+    from .modules import Awaited
     from .study import study
+    from .warm import warm
 
     channel = Channel()  # only now: what cannot be imported is to be heard of
-    known()  # read now what may be needed later
     torch.set_num_threads(1)  # small tensors; more threads only have to be woken
+    spare = SPARE in sys.argv[1:]
 
     def wait() -> Sequence[str]:
+        if spare:
+            warm()
         channel.tell({"kind": "ready"})
         order = channel.order()
         channel.begin_anew()
@@ -86,7 +90,7 @@ def main() -> None:
         assert isinstance(stages, list)
         return stages
 
-    study(wait, channel.tell)
+    study(wait, channel.tell, Awaited().load)
     channel.tell({"kind": "end"})
     os._exit(0)  # nothing of the student's may keep the process alive
 
