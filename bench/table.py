@@ -101,15 +101,20 @@ def text(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-def summary(bench: Bench) -> str:
-    """The closing line."""
+def goals(rows: Sequence[Row]) -> list[str]:
+    """What was wanted of these rows, and what they are."""
     told = []
-    for row in bench.rows:
+    for row in rows:
         if row.goal is not None:
             number = _value(row) if row.goal.of == "value" else f"{row.ratio:.1f} times"
             state = "" if row.goal.met(row.value, row.ratio) else ", goal not met"
             told.append(f"{row.part} {number} ({_bound(row, row.goal)}{state})")
-    told += [f"{part} FAILED" for part in bench.failed]
+    return told
+
+
+def summary(bench: Bench) -> str:
+    """The closing line."""
+    told = goals(bench.rows) + [f"{part} FAILED" for part in bench.failed]
     loads = f"load {bench.load_before:.1f} to {bench.load_after:.1f} on {bench.cores} cores"
     return f"bench: class of {bench.class_size}, {loads}; " + ("; ".join(told) or "no goals asked")
 

@@ -74,7 +74,7 @@ class TestStatus:
         result = run()
         assert result.returncode == 1
         assert "public checks; your grade also depends on hidden ones" in result.stdout
-        assert "0 of 69 checks passed" in result.stdout
+        assert "0 of 70 checks passed" in result.stdout
         assert result.stdout.count("not begun") == 4
         assert re.search(r"Next: attention_scores, attention/simplified\.py:\d+", result.stdout)
         assert "Read handouts/1_simplified.md#scores" in result.stdout
@@ -84,7 +84,7 @@ class TestStatus:
         solve(work, "simplified", "trainable", "causal", "multi_head")
         result = run()
         assert result.returncode == 0, result.stdout
-        assert "69 of 69 checks passed" in result.stdout
+        assert "70 of 70 checks passed" in result.stdout
         assert "python -m selfcheck submit" in result.stdout
 
     def test_half_done_work_has_its_mistake_named(self, work: Path, run: Run) -> None:

@@ -62,7 +62,7 @@ def expect(terminal: "pexpect.spawn[str]", words: str) -> None:
 def test_from_stubs_to_all_stages_done_with_a_hint_and_a_mistake_on_the_way(
     work: Path, terminal: "pexpect.spawn[str]"
 ) -> None:
-    expect(terminal, "0 of 69 checks passed")
+    expect(terminal, "0 of 70 checks passed")
     expect(terminal, "Next: attention_scores, attention/simplified.py:")
     expect(terminal, "h hint · n next · l list · q quit")
     terminal.send("h")
@@ -91,7 +91,7 @@ def test_from_stubs_to_all_stages_done_with_a_hint_and_a_mistake_on_the_way(
     save(work, "causal")
     expect(terminal, "Next: MultiHeadAttentionWrapper")
     save(work, "multi_head")
-    expect(terminal, "69 of 69 checks passed")
+    expect(terminal, "70 of 70 checks passed")
     expect(terminal, "All public checks passed. Well done.")
     terminal.send("q")
     terminal.expect(pexpect.EOF)

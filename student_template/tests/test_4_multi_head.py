@@ -93,6 +93,19 @@ def test_a_later_token_cannot_change_an_earlier_output(batch, agree):
     agree(attention(changed)[:, :3], expected, "the first three outputs", look)
 
 
+def test_scores_are_divided_by_the_root_of_the_size_of_one_head(agree):
+    attention = multi_head.MultiHeadAttention(8, 8, 2, 0.0, num_heads=2).eval()
+    for parameter in attention.parameters():
+        parameter.data.copy_(torch.eye(8) if parameter.dim() == 2 else torch.zeros(8))
+    # Token 2 scores 2 with itself in the first head, 4 in the second, and 0 with token 1 in both.
+    # Heads have 4 columns: divided by the root of 4 that is 1 and 2.
+    tokens = torch.tensor([[0, 1.0, 0, 0, 0, 1.0, 0, 0], [2.0**0.5, 0, 0, 0, 2.0, 0, 0, 0]])
+    found = attention(tokens.unsqueeze(0))
+    expected = [0, 1.0, 0, 0, 0, 1.0, 0, 0], [1.0339, 0.2689, 0, 0, 1.7616, 0.1192, 0, 0]
+    what = "MultiHeadAttention(8, 8, 2, 0.0, 2), all weights the identity"
+    agree(found, [expected], what, f"{HANDOUT}#scaling")
+
+
 @pytest.mark.parametrize("num_heads", [1, 2, 3, 6])
 @pytest.mark.parametrize("num_tokens", [1, 5])
 def test_other_sizes_work(batch, num_heads, num_tokens, holds):
