@@ -249,6 +249,57 @@ class TestPrecedence:
             "work.ipynb was graded",
         )
 
+    def test_stubs_beside_the_stages_own_modules_share_one_note(self, load):
+        """The template's notebooks, handed in as they were."""
+        context = softmax_returning(1).replace("softmax", "causal_mask")
+        loaded = load(
+            {
+                "attention/simplified.py": softmax_returning(1),
+                "attention/causal.py": context,
+                "notebooks/1.ipynb": [STUB],
+                "notebooks/3.ipynb": [STUB.replace("softmax", "causal_mask")],
+            }
+        )
+        assert loaded.objects["softmax"](0) == 1
+        assert loaded.report.notes == (
+            "notebooks/1.ipynb and notebooks/3.ipynb have nothing but stubs of what is written in "
+            "the stages' modules; the modules were graded",
+        )
+
+    def test_a_written_definition_beside_the_stages_module_is_told_by_name(self, load):
+        """Even where there are stubs besides."""
+        loaded = load(
+            {
+                "attention/simplified.py": softmax_returning(1),
+                "1.ipynb": [STUB],
+                "2.ipynb": [softmax_returning(2)],
+            }
+        )
+        assert loaded.report.notes == (
+            "softmax is defined in 1.ipynb, 2.ipynb and attention/simplified.py; "
+            "attention/simplified.py was graded",
+        )
+
+    def test_a_stub_in_a_file_that_was_worked_on_is_told_by_name(self, load):
+        """A notebook of experiments, with one name left open."""
+        loaded = load(
+            {
+                "attention/simplified.py": softmax_returning(1),
+                "work.ipynb": [softmax_returning(2).replace("softmax", "causal_mask"), STUB],
+            }
+        )
+        assert loaded.report.notes == (
+            "softmax is defined in attention/simplified.py and work.ipynb; "
+            "attention/simplified.py was graded",
+        )
+
+    def test_a_stub_that_stays_in_the_stages_module_itself_is_told_by_name(self, load):
+        """Somebody wrote below it, and may wonder."""
+        loaded = load({"attention/simplified.py": softmax_returning(1) + STUB})
+        assert loaded.objects["softmax"](0) == 1
+        (note,) = loaded.report.notes
+        assert note.startswith("softmax is defined in attention/simplified.py line 1")
+
 
 class TestOwnership:
     """Only what the submission defines itself counts."""

@@ -76,6 +76,10 @@ def search(specs: Sequence[NameSpec], runner: Runner, ownership: Ownership) -> S
     found: dict[str, Candidate] = {}
     unmet: list[NameSpec] = []
     passed_over: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    worked_on = {
+        each.path for each in candidates if not each.stub and folded(each.name) in own_folds
+    }
+    left_alone: set[str] = set()
     for spec in specs:
         fitting = [each for each in by_fold.get(folded(spec.name), ()) if _fits(each, spec)]
         if not fitting or all(each.stub for each in fitting):
@@ -89,7 +93,11 @@ def search(specs: Sequence[NameSpec], runner: Runner, ownership: Ownership) -> S
         if best.name != spec.name:
             runner.notes.add(f"{best.name} ({best.where}) was taken for {spec.name}")
         rivals = [each for each in others if each.value is not best.value]
-        if rivals:
+        if rivals and _in_the_stages_module(best, spec) and not worked_on & {*_paths(rivals)}:
+            # So it is where the template's notebooks are handed in beside the modules. Which one
+            # was graded surprises nobody, and one note for all of them is enough.
+            left_alone.update(_paths(rivals))
+        elif rivals:
             passed_over.setdefault(_places(best, rivals), []).append(spec.name)
         elif not best.kept:
             runner.notes.add(
@@ -100,6 +108,11 @@ def search(specs: Sequence[NameSpec], runner: Runner, ownership: Ownership) -> S
         runner.notes.add(
             f"{listed(names)} {'is' if len(names) == 1 else 'are'} defined in {listed(places)}; "
             f"{taken} was graded"
+        )
+    if left_alone:
+        runner.notes.add(
+            f"{listed(sorted(left_alone))} {'has' if len(left_alone) == 1 else 'have'} nothing but "
+            "stubs of what is written in the stages' modules; the modules were graded"
         )
     taken_names = {candidate.name for candidate in found.values()}
     others = [each for each in candidates if each.name not in taken_names]
@@ -189,8 +202,8 @@ def _fits(candidate: Candidate, spec: NameSpec) -> bool:
 
 def _rank(candidate: Candidate, spec: NameSpec) -> tuple[Any, ...]:
     """The order of precedence; the least is graded."""
-    *folders, name = candidate.path.split("/")
-    is_stage = folded(name.rsplit(".", 1)[0]) == folded(spec.module)
+    *folders, _ = candidate.path.split("/")
+    is_stage = _bears_the_stages_name(candidate, spec)
     in_package = bool(folders) and folders[-1] == CONTRACT_PACKAGE
     return (
         candidate.stub,
@@ -203,6 +216,17 @@ def _rank(candidate: Candidate, spec: NameSpec) -> tuple[Any, ...]:
         "" if candidate.notebook else candidate.path,
         -candidate.order,
     )
+
+
+def _bears_the_stages_name(candidate: Candidate, spec: NameSpec) -> bool:
+    """Whether its file is called as the stage's module is."""
+    name = candidate.path.rsplit("/", 1)[-1]
+    return folded(name.rsplit(".", 1)[0]) == folded(spec.module)
+
+
+def _in_the_stages_module(candidate: Candidate, spec: NameSpec) -> bool:
+    """Whether it is written, and in the module where it belongs."""
+    return not (candidate.stub or candidate.notebook) and _bears_the_stages_name(candidate, spec)
 
 
 def _spelling(name: str, wanted: str) -> int:
@@ -276,9 +300,13 @@ def _places(best: Candidate, rivals: Sequence[Candidate]) -> tuple[str, tuple[st
     everywhere = sorted(
         [best, *rivals], key=lambda each: (each.path, each.cell or 0, each.line or 0)
     )
-    paths = [candidate.path for candidate in everywhere]
+    paths = _paths(everywhere)
 
     def told(candidate: Candidate) -> str:
         return candidate.where if paths.count(candidate.path) > 1 else candidate.path
 
     return told(best), tuple(dict.fromkeys(told(each) for each in everywhere))
+
+
+def _paths(candidates: Iterable[Candidate]) -> list[str]:
+    return [candidate.path for candidate in candidates]
