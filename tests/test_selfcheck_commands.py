@@ -179,7 +179,15 @@ class TestCodeThatMisbehaves:
         change(work, "simplified", "return inputs @ query", "return inputs @ torch.qery")
         text = flowing(run().stdout)
         assert "AttributeError: module 'torch' has no attribute 'qery'" in text
-        assert re.search(r"seen in: attention/simplified\.py:\d+", text)
+        assert re.search(r"seen in: attention/simplified\.py:\d+: return inputs @ torch.qery", text)
+        assert "where to look: handouts/1_simplified.md#scores" in text
+
+    def test_a_forgotten_return_is_told_as_such(self, work: Path, run: Run) -> None:
+        solve(work, "simplified")
+        change(work, "simplified", "return inputs @ query", "inputs @ query")
+        text = flowing(run().stdout)
+        assert "a tensor was expected, nothing was returned" in text
+        assert "what to do: end with `return` and the result" in text
 
 
 class TestShow:
@@ -274,7 +282,9 @@ class TestSubmit:
         assert result.returncode == 0
         text = flowing(result.stdout)
         assert "1 Self-attention without trainable weights 5 of 5" in text
-        assert "only a stub: causal_mask (attention/causal.py)" in text
+        assert "only a stub in attention/causal.py: causal_mask, renormalized_weights" in text
+        assert "Each of these costs its own points alone." in text
+        assert "missing" not in text
         read = read_submission(work / "attention.zip", Limits())
         assert {file.path for file in read.files} == {
             f"attention/{name}.py"
@@ -289,9 +299,11 @@ class TestSubmit:
         change(work, "simplified", "def softmax", "def soft_max")
         change(work, "causal", "import torch", "import import")
         text = flowing(run("submit").stdout)
-        assert "missing: softmax (attention/simplified.py); it costs its own points alone" in text
+        assert "missing in attention/simplified.py: softmax" in text
+        assert "Each of these costs its own points alone." in text
+        assert "python -m selfcheck reset softmax" in text
         assert re.search(r"attention/causal\.py:\d+ is not Python yet", text)
-        assert "missing: CausalAttention" in text
+        assert re.search(r"missing in attention/causal\.py: .*CausalAttention", text)
 
     def test_a_notebook_with_work_in_it_goes_along(self, work: Path, run: Run) -> None:
         notebook = work / "notebooks" / "1_simplified.ipynb"

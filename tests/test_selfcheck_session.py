@@ -67,6 +67,7 @@ def test_from_stubs_to_all_stages_done_with_a_hint_and_a_mistake_on_the_way(
     expect(terminal, "h hint · n next · l list · q quit")
     terminal.send("h")
     expect(terminal, "attention_scores: hint 1 of 3")
+    expect(terminal, "One more: press h")
     terminal.send("h")
     expect(terminal, "attention_scores: hint 2 of 3")
     terminal.send("n")

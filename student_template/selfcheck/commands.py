@@ -98,7 +98,7 @@ def _watch(chosen: argparse.Namespace) -> int:
         print("selfcheck: watch needs a terminal; try python -m selfcheck", file=sys.stderr)
         return WRONG_USE
     try:
-        return DONE if watch(Screen()) else NOT_YET
+        return DONE if watch(Screen(keys=True)) else NOT_YET
     except CannotWork as error:
         print(f"selfcheck: the checks cannot run here: {error}", file=sys.stderr)
         return WRONG_USE
@@ -127,7 +127,10 @@ def _show(chosen: argparse.Namespace) -> int:
     screen = Screen()
     if not standing.weights:
         why = standing.problem or "it gives no attention weights of the worked example yet"
-        screen.show(f"{stage.title}: nothing to show, {clean(why.splitlines()[0])}")
+        screen.show(
+            f"{stage.title}: nothing to show, {clean(why.splitlines()[0])}",
+            "  what to do: python -m selfcheck says what is missing or wrong",
+        )
         return NOT_YET
     WEIGHTS.mkdir(exist_ok=True)
     for seen in standing.weights:

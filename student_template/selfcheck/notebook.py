@@ -127,6 +127,8 @@ def _told(name: NameStanding) -> Iterator[str]:
     if trouble.status != "waits":
         yield f"{trouble.check}:"
     yield from trouble.message.splitlines()
+    if trouble.place:
+        yield f"  seen in: {trouble.place}"
     if trouble.printed:
         yield f"printed: {trouble.printed}"
     if name.mistake is not None:

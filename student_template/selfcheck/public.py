@@ -212,7 +212,12 @@ def judged(raised: BaseException | None, stage: Stage, name: str) -> tuple[Statu
     place, line = place_of(raised.__traceback__)
     if isinstance(raised, AssertionError) and not place:
         return "failed", str(raised).partition("\nassert ")[0], ""
-    return "failed", f"{told(raised)}{f': {line}' if line else ''}", place
+    message = f"the code raised an exception\n  expected a result\n  found    {told(raised)}"
+    return "failed", message, _with_line(place, line)
+
+
+def _with_line(place: str, line: str) -> str:
+    return f"{place}: {line}" if line else place
 
 
 def _absent(name: str, stage: Stage) -> str:

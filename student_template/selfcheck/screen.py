@@ -36,9 +36,13 @@ Step = tuple[StageStanding, NameStanding | None]
 
 
 class Screen:
-    """A terminal, or a pipe, and what can be shown on it."""
+    """A terminal, or a pipe, and what can be shown on it.
 
-    def __init__(self, console: Console | None = None) -> None:
+    With `keys`, single keys are heard, and hints are asked for by one of them.
+    """
+
+    def __init__(self, console: Console | None = None, keys: bool = False) -> None:
+        self.keys = keys
         if console is None:
             for stream in (sys.stdout, sys.stderr):
                 reconfigure = getattr(stream, "reconfigure", None)
@@ -112,7 +116,7 @@ class Screen:
             )
         stage, name = step
         lines = [*(_problem(stage) if name is None else self._step(stage.stage, name))]
-        stuck = Text(f"Stuck? python -m selfcheck hint {stage.stage.id}", "dim")
+        stuck = Text(f"Stuck? {self._hint(stage.stage.id)}", "dim")
         body = Padding(Group(*lines, stuck), (0, 0, 0, 2))
         title = stage.stage.file if name is None else f"{name.name}, {_place(stage.stage, name)}"
         return Group(Text.assemble("\nNext: ", (title, "bold")), body)
@@ -128,7 +132,7 @@ class Screen:
         for line in trouble.message.splitlines():
             yield Text(clean(line))
         if trouble.place:
-            yield Text(f"  seen in: {trouble.place}")
+            yield Text(f"  seen in: {clean(trouble.place)}")
         if trouble.printed:
             yield Text("  printed: " + clean(" / ".join(trouble.printed.splitlines())))
         if name.mistake is not None:
@@ -137,6 +141,8 @@ class Screen:
             read = f"{stage.handout}#{name.mistake.section}"
             if read not in trouble.message:
                 yield Text(f"Read {read}")
+        elif "where to look:" not in trouble.message:
+            yield Text(f"  where to look: {read}")
 
     # Hints, weights, submissions --------------------------------------------------------------
 
@@ -148,10 +154,14 @@ class Screen:
             newest = number == len(hints.shown)
             rows.add_row(f"{number}.", Text(hint, "" if newest else "dim"))
         if len(hints.shown) < hints.total:
-            more = f"One more: python -m selfcheck hint {hints.name}"
+            more = f"One more: {self._hint(hints.name)}"
         else:
             more = f"That was the last one. Read {hints.stage.handout} again, or go on and return."
         return Group(Text(heading, "bold"), rows, Text(more, "dim"))
+
+    def _hint(self, word: str) -> str:
+        """How to ask for the next hint."""
+        return "press h" if self.keys else f"python -m selfcheck hint {word}"
 
     def heatmap(self, seen: Weights) -> RenderableType:
         """Attention weights with the tokens as labels; shade and number say the same."""
@@ -177,15 +187,22 @@ class Screen:
         """What is in the zip and what of it will be graded."""
         table = Table.grid(padding=(0, 2))
         for stage in course().stages:
-            names = [name.name for name in stage.names]
-            written = [name for name in names if name in made.written]
-            table.add_row(f"  {stage.number} {stage.title}", f"{len(written)} of {len(names)}")
+            written = [name for name in stage.names if name.name in made.written]
+            count = f"{len(written)} of {len(stage.names)}"
+            table.add_row(f"  {stage.number} {stage.title}", count)
         lines: list[RenderableType] = [Text("Names that are written:", "bold"), table]
         for word, entries in (("only a stub", made.stubs), ("missing", made.missing)):
-            for stage, name in entries:
-                lines.append(
-                    Text(f"  {word}: {name} ({stage.file}); it costs its own points alone")
-                )
+            for stage in course().stages:
+                names = ", ".join(name for other, name in entries if other == stage)
+                if names:
+                    told = Text(f"{word} in {stage.file}: {names}")
+                    lines.append(Padding(told, (0, 0, 0, 2)))
+        if made.stubs or made.missing:
+            lines.append(Text("Each of these costs its own points alone."))
+        if made.missing:
+            example = made.missing[0][1]
+            lines.append(Text("What is missing needs just that name; or bring its stub back:"))
+            lines.append(Text(f"  python -m selfcheck reset {example}"))
         lines += [Text(f"  {clean(each)}: nothing in it will count") for each in made.unreadable]
         inside = ", ".join(file.name for file in made.files)
         return Group(

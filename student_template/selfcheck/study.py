@@ -90,7 +90,10 @@ def why_not(stage: Stage, raised: BaseException) -> str:
     if isinstance(raised, SyntaxError):
         file = (raised.filename or stage.file).removeprefix(str(ROOT)).replace("\\", "/").strip("/")
         line = (raised.text or "").strip()
-        return f"{file}:{raised.lineno} is not Python yet: {raised.msg}\n  found: {line}"
+        return (
+            f"{file}:{raised.lineno} is not Python yet: {raised.msg}\n  found: {line}\n"
+            "  what to do: mend this line, or one shortly before it"
+        )
     place, line = place_of(raised.__traceback__)
     if isinstance(raised, SystemExit):
         return f"{place or stage.file} ends Python when it is imported\n  found: {line}"

@@ -36,6 +36,12 @@ def agree() -> Callable[..., None]:
     def compare(found: object, expected: object, what: str, look: str) -> None:
         wanted = torch.as_tensor(expected)
         where = f"\n  where to look: handouts/{look}"
+        if found is None:
+            pytest.fail(
+                f"{what}: a tensor was expected, nothing was returned"
+                f"\n  what to do: end with `return` and the result{where}",
+                False,
+            )
         if not isinstance(found, torch.Tensor):
             pytest.fail(
                 f"{what}: a tensor was expected, found {type(found).__name__}{where}", False
