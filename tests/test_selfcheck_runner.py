@@ -23,7 +23,7 @@ class Played(runner.Worker):
         for event in events:
             self.events.put(event)
 
-    def order(self, stages: Sequence[str], seconds: float) -> None:
+    def order(self, stages: Sequence[str], seconds: float, weights: bool) -> None:
         self.orders.append([*stages])
 
     def complaints(self) -> str:

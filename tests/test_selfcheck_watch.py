@@ -151,6 +151,11 @@ def test_the_key_n_goes_on_to_what_is_left_elsewhere(session: Session) -> None:
     assert "Next: softmax" in last
 
 
+def test_a_key_that_is_pressed_meanwhile_hides_nothing_of_what_goes_on(session: Session) -> None:
+    *_, listed, _, _ = session.screens(*FIRST, CAUSAL.file, "l", "", "", "")
+    assert "(the other stages are being checked)" in listed
+
+
 def test_a_helper_of_the_students_has_all_stages_checked_and_shown_once(session: Session) -> None:
     session.files["attention/own.py"] = (1, 1)
     screens = session.screens(*FIRST, "attention/own.py", "", "", "")

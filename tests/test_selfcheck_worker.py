@@ -41,7 +41,8 @@ class Spare:
         """Everything that it tells of these stages."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"stages": stages, "seconds": 60}) + "\n")
+        order = {"stages": stages, "seconds": 60, "weights": False}
+        self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
         return [json.loads(line) for line in self._process.stdout]
 

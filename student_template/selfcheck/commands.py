@@ -120,7 +120,7 @@ def _show(chosen: argparse.Namespace) -> int:
 
     stage = course().stage(chosen.word)
     try:
-        standing = look([stage.id]).stages[stage.id]
+        standing = look(stage.id).stages[stage.id]
     except CannotWork as error:
         print(f"selfcheck: the checks cannot run here: {error}", file=sys.stderr)
         return WRONG_USE

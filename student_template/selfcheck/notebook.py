@@ -43,11 +43,11 @@ def check(stage: str, namespace: Mapping[str, object] | None = None) -> Report:
     wanted = course().stage(stage)
     if namespace is None:
         namespace = sys._getframe(1).f_globals
-    from .study import study
+    from .study import Order, study
 
     standing = Standing.of((wanted.id,))
     with _notebook_as_package(namespace) as load:
-        study(lambda: [wanted.id], standing.hear, load.module)
+        study(lambda: Order([wanted.id], weights=True), standing.hear, load.module)
     return Report(standing.stages[wanted.id])
 
 

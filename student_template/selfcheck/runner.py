@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Sequence
 
-from .course import HERE, ROOT, course
+from .course import HERE, ROOT
 from .standing import Event, Standing
 
 SECONDS = 10.0  # how long one check, or one import, may work
@@ -69,12 +69,12 @@ class Worker:
         """Whether it has not ended yet, by itself or by somebody's hand."""
         return self._process.poll() is None
 
-    def order(self, stages: Sequence[str], seconds: float) -> None:
+    def order(self, stages: Sequence[str], seconds: float, weights: bool) -> None:
         """Say what to look at; the process begins as soon as it is ready."""
         assert self._process.stdin is not None
+        order = {"stages": list(stages), "seconds": seconds, "weights": weights}
         try:
-            self._process.stdin.write(json.dumps({"stages": list(stages), "seconds": seconds}))
-            self._process.stdin.write("\n")
+            self._process.stdin.write(json.dumps(order) + "\n")
             self._process.stdin.flush()
         except OSError:  # it has ended already, which reading tells
             pass
@@ -101,12 +101,18 @@ class CannotWork(Exception):
 
 
 class Run:
-    """One look at the student's work; `step` it until it is over."""
+    """One look at the student's work; `step` it until it is over.
 
-    def __init__(self, stages: Sequence[str], worker: Worker | None = None) -> None:
+    With `weights`, attention weights are read as well, which only heatmaps need.
+    """
+
+    def __init__(
+        self, stages: Sequence[str], worker: Worker | None = None, weights: bool = False
+    ) -> None:
         self.standing = Standing.of(tuple(stages))
         self.over = False
         self._seconds = seconds_allowed()
+        self._weights = weights
         self._left = list(stages)
         self._worker = worker or Worker()
         self._begin()
@@ -114,7 +120,7 @@ class Run:
     def _begin(self) -> None:
         self._now: Event = {}
         self._deadline = time.monotonic() + (self._patience if self._worker.ready else START)
-        self._worker.order(self._left, self._seconds)
+        self._worker.order(self._left, self._seconds, self._weights)
 
     @property
     def _patience(self) -> float:
@@ -206,9 +212,9 @@ class Run:
         self._worker.wait()
 
 
-def look(stages: Sequence[str] | None = None) -> Standing:
-    """Look at these stages, or at all, and say where the student stands."""
-    run = Run([stage.id for stage in course().stages] if stages is None else stages)
+def look(stage: str) -> Standing:
+    """Look at one stage and its attention weights, and say where the student stands."""
+    run = Run([stage], weights=True)
     try:
         while not run.over:
             run.step(0.2)

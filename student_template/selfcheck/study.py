@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 
 from .course import ROOT, Stage, course
@@ -21,18 +22,25 @@ from .weights import weights_of
 Load = Callable[[Stage], ModuleType]
 
 
-def study(
-    wait: Callable[[], Sequence[str]],
-    listen: Listen,
-    load: Load,
-    weights: bool = True,
-) -> None:
-    """Look at the stages whose ids `wait` returns, in this order, and tell what is found."""
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The ids of the stages to look at, in this order, and whether their weights are wanted."""
+
+    stages: Sequence[str]
+    weights: bool
+
+
+def study(wait: Callable[[], Order], listen: Listen, load: Load) -> None:
+    """Look at what `wait` returns, and tell what is found."""
     modules: dict[str, ModuleType] = {}
     wrong: dict[str, set[str]] = {}
 
+    weights: set[str] = set()  # stages of which they are wanted
+
     def begin() -> Iterator[Stage]:
-        for stage in map(course().stage, wait()):
+        order = wait()
+        weights.update(order.stages if order.weights else ())
+        for stage in map(course().stage, order.stages):
             if _brought_in(stage, load, modules, listen):
                 yield stage
 
@@ -53,7 +61,7 @@ def study(
                     listen({"kind": "begin", "stage": stage_id, "name": "", "check": "mistakes"})
                     for mistake in find_mistakes(stage, module, wrong[stage_id]):
                         listen({"kind": "mistake", **mistake})
-                if weights:
+                if stage_id in weights:
                     listen({"kind": "begin", "stage": stage_id, "name": "", "check": "weights"})
                     for seen in weights_of(stage, module):
                         listen({"kind": "weights", **seen})

@@ -149,9 +149,10 @@ class Watching:
         if self.standing is None:
             return
         step = self._step()
-        still = self._run is not None and self._told
-        praise_later = still and step is None  # the other stages may use what was saved
-        note = "the other stages are being checked" if still else "saved files are checked at once"
+        note = "saved files are checked at once"
+        if self._run is not None:
+            note = "the other stages are being checked" if self._told else "checking ..."
+        praise_later = self._run is not None and step is None  # others may use what was saved
         with self.screen.console:  # one piece: nothing flickers
             self.screen.console.clear()
             self.screen.show(

@@ -11,8 +11,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from typing import IO
+from typing import IO, Any
 
 from .course import ROOT, course
 from .standing import Event
@@ -58,12 +57,12 @@ class Channel:
             self._file.write(json.dumps(event) + "\n")
             self._file.flush()
 
-    def order(self) -> dict[str, object]:
+    def order(self) -> dict[str, Any]:
         """Wait for the one order; end quietly when nobody is there any more to give it."""
         line = self._orders.readline()
         if not line:
             os._exit(0)
-        order: dict[str, object] = json.loads(line)
+        order: dict[str, Any] = json.loads(line)
         return order
 
 
@@ -72,23 +71,21 @@ def main() -> None:
     import torch
 
     from .modules import Awaited
-    from .study import study
+    from .study import Order, study
     from .warm import warm
 
     channel = Channel()  # only now: what cannot be imported is to be heard of
     torch.set_num_threads(1)  # small tensors; more threads only have to be woken
     spare = SPARE in sys.argv[1:]
 
-    def wait() -> Sequence[str]:
+    def wait() -> Order:
         if spare:
             warm()
         channel.tell({"kind": "ready"})
         order = channel.order()
         channel.begin_anew()
-        _watch_over(channel, float(str(order["seconds"])))
-        stages = order["stages"]
-        assert isinstance(stages, list)
-        return stages
+        _watch_over(channel, order["seconds"])
+        return Order(order["stages"], order["weights"])
 
     study(wait, channel.tell, Awaited().load)
     channel.tell({"kind": "end"})
