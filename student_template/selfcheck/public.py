@@ -58,7 +58,7 @@ def run_public_checks(begin: Begin, listen: Listen) -> None:
         f"--config-file={HERE / 'checks.ini'}",
         "--import-mode=importlib",
         "--capture=sys",
-        "--tb=short",
+        "--tb=line",  # nobody reads tracebacks here, and to write one takes longer than a check
         "-q",
         *(f"-pno:{plugin}" for plugin in _LEFT_OUT),
         str(TESTS),
