@@ -7,50 +7,22 @@ seeds, described exceptions), and no others: code that hangs or crashes takes ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
 import torch
 
-from autograder.assignment import Limits
 from autograder.sandbox import calls, clean, describe, faults, loading, messages, modules, wire
 from autograder.sandbox.line import Found, LoadReport, seed_of
-from autograder.sandbox.room import File, NameSpec, Sandbox
+from autograder.sandbox.room import NameSpec
 from autograder.sandbox.session import Session
+from autograder.sandbox.shelf import Shelf
 from autograder.sandbox.student import Asked, ModuleProxy, Parameter, Proxy, Reply, Student
 from autograder.sandbox.values import Opaque
 
 _STRIDE, _MOST_SEED = 0x9E37_79B9_7F4A_7C15, (1 << 62) - 1
 _Tensor = torch.Tensor
 _Outcome = TypeVar("_Outcome")
-
-
-class DirectSandbox(Sandbox):
-    """What the judge takes for a sandbox."""
-
-    def __init__(self, limits: Limits, names: tuple[NameSpec, ...], output: clean.Output) -> None:
-        self.limits = limits
-        self.names = names
-        self._output = output
-        loading.prepare()
-
-    def wait_ready(self) -> None:
-        """There is nothing to wait for."""
-
-    @property
-    def level(self) -> str:
-        return "none"
-
-    def open(self, files: Iterable[File]) -> Session:
-        taken = tuple(
-            wire.SourceFile(file.path, file.kind, file.data, tuple(file.cells))  # type: ignore[arg-type]
-            for file in files
-            if file.kind != "data"
-        )
-        return cast(Session, DirectSession(self.names, taken, self._output))
-
-    def close(self) -> None:
-        """There is nothing to end."""
 
 
 class DirectSession:
@@ -71,6 +43,7 @@ class DirectSession:
         self._check_number = 0
         self._matched: dict[str, None] = {}
         self.guest_number = 0
+        self.shelf = Shelf()
         self.begin_check("")
         self._load(None)
 
@@ -79,8 +52,9 @@ class DirectSession:
         """How arguments found their places, each once."""
         return tuple(self._matched)
 
-    def _load(self, source: str | None) -> None:
+    def _load(self, source: str | None, called: bool = True) -> None:
         self.close()
+        self._handles.clear()
         clean.reset(seed_of("load"), True)
         loaded = loading.load(self._files, tuple(self._specs.values()))
         clean.drop_modes()
@@ -96,9 +70,9 @@ class DirectSession:
             loaded.report.notes,
         )
         if source is not None:
-            self._put_in_place(source, loaded)
+            self._put_in_place(source, called, loaded)
 
-    def _put_in_place(self, source: str, loaded: loading.Loaded) -> None:
+    def _put_in_place(self, source: str, called: bool, loaded: loading.Loaded) -> None:
         space: dict[str, Any] = {"__name__": "stand_in"}
         exec(compile(source, "<stand-in>", "exec"), space)
         for name, new in list(space.items()):
@@ -109,14 +83,14 @@ class DirectSession:
                 for key, value in list(module.__dict__.items()):
                     if key == name or (old is not None and value is old):
                         module.__dict__[key] = new
-            self._objects[name] = new
+            if called:
+                self._objects[name] = new
 
     # --- checks -------------------------------------------------------------------------------
 
     def begin_check(self, check: str, budget: float | None = None) -> None:
         self._check, self._seed, self._requests = check, seed_of(check), 0
         self._check_number += 1
-        self._handles.clear()
         self._deferred: BaseException | None = None
 
     def student(self, check: str, names: tuple[str, ...] | None = None) -> Student:
@@ -132,8 +106,8 @@ class DirectSession:
             raise faults.NotImplementedYet(name)
         return Proxy(self._as_session, check, name, self._specs[name].kind)
 
-    def substitute(self, source: str) -> None:
-        self._load(source)
+    def substitute(self, source: str, called: bool = True) -> None:
+        self._load(source, called)
 
     def restart(self) -> None:
         self._load(None)
@@ -165,6 +139,9 @@ class DirectSession:
         self._matched |= {f"{name}: {note}": None for note in proxy.notes}
         return proxy
 
+    def take(self, check: int, what: Hashable) -> tuple[tuple[ModuleProxy, ...], Any] | None:
+        return self.shelf.take(what, check, self.guest_number)
+
     def call(self, asked: Asked) -> Reply:
         return next(self.call_each((asked,)))
 
@@ -188,6 +165,8 @@ class DirectSession:
                         sources[f"argument:{place}"], value = calls.tracked(value)
                     handed[place] = calls.lay_out(value, asked.layouts.get(place, "contiguous"))
             named = {key: self._sent(value) for key, value in asked.keywords.items()}
+            if asked.training is not None:
+                called.train(asked.training)
             if asked.unfilled:
                 output: Any = calls.unfilled(lambda: called(*handed, **named))
             elif asked.operators_wanted:
@@ -252,8 +231,9 @@ class DirectSession:
         found = []
         for proxy in proxies:
             module = self._handles[proxy.handle]
-            held = {**modules.parameters(module), **modules.buffers(module)}
-            found.append({path: self._received(proxy.name, each) for path, each in held.items()})
+            held, kept, _ = modules.tables(module)
+            both = {**held, **kept}
+            found.append({path: self._received(proxy.name, each) for path, each in both.items()})
         return found
 
     def assign(self, proxy: ModuleProxy, tensors: Mapping[str, torch.Tensor]) -> None:

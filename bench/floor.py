@@ -7,23 +7,54 @@ straight into the student's code.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import cast
 
 import msgspec
 
-from autograder.assignment import Assignment, load_assignment
+from autograder.assignment import Assignment, Limits, load_assignment
 from autograder.catalogue import load_catalogue
 from autograder.exchange import Answer, Fault, Graded, Request
 from autograder.grading import entries_of
 from autograder.judge import Judge
-from autograder.sandbox import clean
-from autograder.sandbox.room import NameSpec
+from autograder.sandbox import clean, loading, wire
+from autograder.sandbox.room import File, NameSpec, Sandbox
+from autograder.sandbox.session import Session
 from autograder.secret import load_secret
 from autograder.submission import Submission, read_submission
 from bench.classroom import ROOT
-from bench.direct import DirectSandbox
+from bench.direct import DirectSession
 
 STREAMS = ("stdout", "__stdout__", "stderr", "__stderr__", "stdin", "__stdin__")
+
+
+class DirectSandbox(Sandbox):
+    """What the judge takes for a sandbox."""
+
+    def __init__(self, limits: Limits, names: tuple[NameSpec, ...], output: clean.Output) -> None:
+        self.limits = limits
+        self.names = names
+        self._output = output
+        loading.prepare()
+
+    def wait_ready(self) -> None:
+        """There is nothing to wait for."""
+
+    @property
+    def level(self) -> str:
+        return "none"
+
+    def open(self, files: Iterable[File]) -> Session:
+        taken = tuple(
+            wire.SourceFile(file.path, file.kind, file.data, tuple(file.cells))  # type: ignore[arg-type]
+            for file in files
+            if file.kind != "data"
+        )
+        return cast(Session, DirectSession(self.names, taken, self._output))
+
+    def close(self) -> None:
+        """There is nothing to end."""
 
 
 class Timed(msgspec.Struct, frozen=True):

@@ -172,25 +172,9 @@ class ModuleProxy:
         """Run the module; gradients are enabled in training mode alone."""
         return self.ask(*args, **keywords).value
 
-    def ask(
-        self,
-        *args: Any,
-        layouts: Mapping[int, Layout] | None = None,
-        cotangent: torch.Tensor | None = None,
-        arguments: bool = False,
-        operators: bool = False,
-        grad: bool = False,
-    ) -> Reply:
-        """The full form of a call."""
-        asked = self.asked(
-            *args,
-            layouts=layouts,
-            cotangent=cotangent,
-            arguments=arguments,
-            operators=operators,
-            grad=grad,
-        )
-        return self._session.call(asked)
+    def ask(self, *args: Any, **options: Any) -> Reply:
+        """The full form of a call, with the options of `asked`."""
+        return self._session.call(self.asked(*args, **options))
 
     def asked(
         self,
