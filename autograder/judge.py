@@ -74,7 +74,8 @@ class Judge:
         self._answer(Ready(self.sandbox.level))
         for request in self._requests:
             try:
-                answer: Answer = self.grade(session.items, request)
+                with self.sandbox.on_one_core():
+                    answer: Answer = self.grade(session.items, request)
             except AutograderError as error:
                 answer = Fault(error.exit_code, str(error))
             self._answer(answer)

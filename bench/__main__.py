@@ -114,8 +114,8 @@ def with_ratios(rows: Sequence[Row]) -> tuple[Row, ...]:
     }
     for row in rows:
         if row.part == walled.PART and kernels:
-            goal = Goal("at most", MOST_OF_NBGRADER, "ratio")
-            found += [compared(row, other, name, goal) for name, other in kernels.items()]
+            most = Goal("at most", MOST_OF_NBGRADER, "ratio")
+            found += [compared(row, other, name, most) for name, other in kernels.items()]
             continue
         if whole is None or started is None or row.part not in ("nbgrader", "otter"):
             found.append(row)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import cast
 
@@ -44,6 +45,9 @@ class DirectSandbox(Sandbox):
     @property
     def level(self) -> str:
         return "none"
+
+    def on_one_core(self) -> AbstractContextManager[int | None]:
+        return nullcontext()  # there is one process alone
 
     def open(self, files: Iterable[File]) -> Session:
         taken = tuple(

@@ -56,7 +56,7 @@ class Gone(Exception):
         self.reason = reason
 
 
-def _outer_pid(descriptor: int) -> int | None:
+def outer_pid(descriptor: int) -> int | None:
     """The process number outside of all name spaces, by the descriptor."""
     try:
         for line in Path(f"/proc/self/fdinfo/{descriptor}").read_text("ascii").splitlines():
@@ -69,7 +69,7 @@ def _outer_pid(descriptor: int) -> int | None:
 
 def mapped_bytes(descriptor: int) -> int | None:
     """The address space that a process takes up, by its descriptor."""
-    pid = _outer_pid(descriptor)
+    pid = outer_pid(descriptor)
     if pid is None:
         return None
     try:
@@ -81,7 +81,7 @@ def mapped_bytes(descriptor: int) -> int | None:
 
 def sacrifice(descriptor: int) -> None:
     """Let the system end this process and its children first when memory runs out."""
-    pid = _outer_pid(descriptor)
+    pid = outer_pid(descriptor)
     if pid is None:
         return
     with contextlib.suppress(OSError):  # not ours to say everywhere
@@ -125,7 +125,7 @@ class Inmate:
         if self._descriptor is not None:
             self._reading.register(self._descriptor, select.POLLIN)
             self._writing.register(self._descriptor, select.POLLIN)
-            self._outer = _outer_pid(self._descriptor)
+            self._outer = outer_pid(self._descriptor)
             self._clock = None if self._outer is None else (~self._outer << 3) | 2
         self._begun = time.monotonic()
         self._last_cpu = 0.0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from autograder.errors import KitFault
 
-from . import ladder, wall, wire
-from .inmate import Inmate
+from . import core, ladder, wall, wire
+from .inmate import Inmate, outer_pid
 from .launch import Zygote, ZygoteGone
 from .session import Session
 from .wire import NameSpec
@@ -94,6 +95,13 @@ class Sandbox:
             if file.kind != "data"
         )
         return Session(self, taken)
+
+    def on_one_core(self) -> AbstractContextManager[int | None]:
+        """Keep the calling thread and all guests begun meanwhile to one core; see `core`."""
+        self.wait_ready()
+        zygote = self._zygote.itself
+        process = None if zygote is None else outer_pid(zygote)
+        return core.shared_with(*([] if process is None else [process]))
 
     def alive(self) -> bool:
         """Whether the zygote is still there."""
