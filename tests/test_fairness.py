@@ -279,3 +279,17 @@ def test_results_do_not_depend_on_a_students_seeds_or_prints(
     assert any(score for score, _, _ in expected.values())
     for seed in (0, 123):
         assert told(worker.grade(noisy(quiet, seed)).result) == expected
+
+
+# The library, whatever the shape ------------------------------------------------------------
+
+
+def test_a_library_softmax_for_some_shapes_alone_is_seen(worker: Worker) -> None:
+    """Written by hand for vectors and matrices, torch's for anything larger."""
+    solutions = read_submission(ASSIGNMENT.solutions, ASSIGNMENT.limits)
+    before = "    largest = scores.amax(dim=-1, keepdim=True)\n"
+    by_library = "    if scores.dim() > 2:\n        return torch.softmax(scores, dim=-1)\n"
+    work = changed(solutions, "simplified.py", before, by_library + before)
+    (criterion,) = gone(worker.grade(work).result).items()
+    assert criterion[0] == "simplified.softmax"
+    assert "library" in criterion[1].message

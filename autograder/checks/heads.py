@@ -163,7 +163,7 @@ def heads_and_whole(
 ) -> tuple[tuple[Tensor, ...], Callable[[], Reply]]:
     """What each head gives, `(b, T, d_out)`, and the wrapper's reply to the same tokens."""
     calls = [head.asked(tokens) for head in heads]
-    replies = wrapper.ask_each([*calls, wrapper.asked(tokens, operators=sizes is USUAL)])
+    replies = wrapper.ask_each([*calls, wrapper.asked(tokens, operators=True)])
     shape = (*tokens.shape[:-1], sizes.d_out)
     parts = tuple(tensor_of(next(replies).value, *shape) for _ in heads)
     return parts, partial(next, replies)
