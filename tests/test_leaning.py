@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from autograder.sandbox.leaning import globals_of, layers_of, notes_on
+from autograder.sandbox.leaning import globals_of, layers_in, notes_on
+from autograder.sandbox.modules import walk
 
 context_size = 6
 mask = torch.ones(6, 6).triu(1)
@@ -70,4 +71,5 @@ def test_each_is_told_by_its_name_and_kind() -> None:
 
 def test_layers_are_found_in_what_is_registered_as_well() -> None:
     around = nn.Sequential(Upright(), Leaning())
-    assert [layer is shared_dropout for layer in layers_of(around)] == [True]
+    found = layers_in(part for _, part in walk(around))
+    assert [layer is shared_dropout for layer in found] == [True]

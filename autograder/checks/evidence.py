@@ -19,6 +19,7 @@ from autograder.compare import difference, same, tolerance
 from autograder.errors import KitFault
 from autograder.explain import Observation
 from autograder.result import Status
+from autograder.sandbox.asking import Counted
 from autograder.sandbox.student import Opaque, Reply, StudentFault, StudentRaised
 
 
@@ -121,7 +122,11 @@ MOST_KEPT = 400
 
 
 class Observer:
-    """Compares what a name gives with the reference and keeps what was seen."""
+    """Compares what a name gives with the reference and keeps what was seen.
+
+    counted: what to ask for with a call so that the operators are seen which the assignment
+    forbids its name.
+    """
 
     def __init__(
         self,
@@ -130,7 +135,9 @@ class Observer:
         check_id: str,
         check: Check,
         references: References,
+        counted: Counted,
     ) -> None:
+        self.counted = counted
         self._references = references
         self._evidence = evidence
         self._catalogue = catalogue

@@ -14,6 +14,7 @@ from autograder.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.subject import make, shapes_of, tensor_of
 from autograder.compare import same
+from autograder.sandbox.asking import Counted
 from autograder.sandbox.student import ModuleProxy, Reply, Student, StudentFault
 
 WRAPPER = "MultiHeadAttentionWrapper"
@@ -159,11 +160,18 @@ def head_output(reply: Reply, tokens: Tensor, sizes: Sizes) -> Tensor:
 
 
 def heads_and_whole(
-    wrapper: ModuleProxy, heads: list[ModuleProxy], tokens: Tensor, sizes: Sizes
+    wrapper: ModuleProxy,
+    heads: list[ModuleProxy],
+    tokens: Tensor,
+    sizes: Sizes,
+    counted: Counted,
 ) -> tuple[tuple[Tensor, ...], Callable[[], Reply]]:
-    """What each head gives, `(b, T, d_out)`, and the wrapper's reply to the same tokens."""
+    """What each head gives, `(b, T, d_out)`, and the wrapper's reply to the same tokens.
+
+    counted: which of the wrapper's operators (`Observer.counted`).
+    """
     calls = [head.asked(tokens) for head in heads]
-    replies = wrapper.ask_each([*calls, wrapper.asked(tokens, operators=True)])
+    replies = wrapper.ask_each([*calls, wrapper.asked(tokens, **counted)])
     shape = (*tokens.shape[:-1], sizes.d_out)
     parts = tuple(tensor_of(next(replies).value, *shape) for _ in heads)
     return parts, partial(next, replies)

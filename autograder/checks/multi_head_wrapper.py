@@ -63,7 +63,7 @@ def test_heads_stand_side_by_side(
     """The output is the outputs of the wrapper's own heads, joined along the last dimension."""
     wrapper, heads = armed(headed, sample, sizes)
     tokens = sample.tokens("strong", sizes)
-    parts, whole = heads_and_whole(wrapper, heads, tokens, sizes)
+    parts, whole = heads_and_whole(wrapper, heads, tokens, sizes, observe.counted)
     observe(Given(tokens=tokens, parts=parts), whole)
 
 
@@ -73,7 +73,7 @@ def test_any_number_of_tokens_works(headed: Student, sample: Sample, observe: Ob
     wrapper, heads = armed(headed, sample, OTHER)
     for count in (1, OTHER.context_length):
         tokens = sample.tokens("length", replace(OTHER, tokens=count, batch=1))
-        parts, whole = heads_and_whole(wrapper, heads, tokens, OTHER)
+        parts, whole = heads_and_whole(wrapper, heads, tokens, OTHER, observe.counted)
         observe(Given(tokens=tokens, parts=parts), whole)
 
 

@@ -21,7 +21,7 @@ from autograder.checks.evidence import Evidence, Observer, Outcome, References, 
 from autograder.checks.marks import Check, check_of
 from autograder.checks.sample import Sample
 from autograder.checks.seeing import look_ahead
-from autograder.checks.trial import Trial, catalogue_of, right
+from autograder.checks.trial import Trial, catalogue_of, counted_for, right
 from autograder.errors import KitFault
 from autograder.sandbox.student import Student
 
@@ -309,7 +309,8 @@ class Checks:
 
     def _observer(self, identifier: str, check: Check) -> Observer:
         catalogue = catalogue_of(self.assignment, check.name)
-        return Observer(self.now.evidence, catalogue, identifier, check, self._references)
+        counted = counted_for(self.assignment, check.name)
+        return Observer(self.now.evidence, catalogue, identifier, check, self._references, counted)
 
     def _name_of(self, item: pytest.Item) -> tuple[Stage, str]:
         """The name that a check calls, and its stage."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import torch
 
@@ -25,14 +25,22 @@ class Reply:
     printed: bool = False
 
 
+class Counted(TypedDict, total=False):
+    """Which operators a call is asked to count: all, or those of the library's attention."""
+
+    operators: bool
+    library: bool
+
+
 @dataclass(frozen=True)
 class Asked:
     """One call of a function or a module, and what is wanted of it besides its value.
 
     arguments_wanted: the tensor arguments as they are afterwards. operators_wanted: what it
-    dispatched. cotangent: gradients of everything, weighted with it. unfilled: random numbers are
-    not drawn, so that what it makes has sizes and no numbers. training: the mode that the module is
-    put into first; None leaves it.
+    dispatched; library_wanted: of that the library's attention alone, which costs far less.
+    cotangent: gradients of everything, weighted with it. unfilled: random numbers are not drawn, so
+    that what it makes has sizes and no numbers. training: the mode that the module is put into
+    first; None leaves it.
     """
 
     check: int
@@ -47,3 +55,4 @@ class Asked:
     grad: bool = False
     unfilled: bool = False
     training: bool | None = None
+    library_wanted: bool = False

@@ -189,6 +189,7 @@ class Session:
             call.grad or cotangent is not None,
             call.unfilled,
             call.training,
+            call.library_wanted,
         )
 
     def _reply(

@@ -99,6 +99,7 @@ class Proxy:
         operators: bool = False,
         grad: bool = False,
         unfilled: bool = False,
+        library: bool = False,
         **keywords: Any,
     ) -> Reply:
         """The full form of a call; gradients are enabled only with `cotangent` or `grad`."""
@@ -115,6 +116,7 @@ class Proxy:
                 operators,
                 grad,
                 unfilled,
+                library_wanted=library,
             )
         )
 
@@ -185,6 +187,7 @@ class ModuleProxy:
         operators: bool = False,
         grad: bool = False,
         training: bool | None = None,
+        library: bool = False,
     ) -> Asked:
         """A call to be made together with others, in a mode, or in the one it is in by then."""
         if training is not None:
@@ -201,6 +204,7 @@ class ModuleProxy:
             operators,
             grad or self.training,
             training=training,
+            library_wanted=library,
         )
 
     def ask_each(self, calls: Sequence[Asked]) -> Iterator[Reply]:
