@@ -6,8 +6,8 @@ of the right size. Read from code objects; nothing of the student's is run.
 
 from __future__ import annotations
 
+import opcode
 from collections.abc import Iterable, Iterator
-from dis import get_instructions
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -19,6 +19,7 @@ _Tensor, _Module = torch.Tensor, torch.nn.Module
 _members = type.__dict__["__dict__"].__get__
 _ancestors = type.__dict__["__mro__"].__get__
 _MOST = 16
+_LOAD_GLOBAL, _EXTENDED = opcode.opmap["LOAD_GLOBAL"], opcode.opmap["EXTENDED_ARG"]
 # By identity, since to hash code takes longer than to read it; what is kept here keeps its place.
 _read: dict[int, tuple[CodeType, tuple[str, ...]]] = {}
 _MOST_READ = 512
@@ -55,7 +56,17 @@ def _global_names(code: CodeType) -> tuple[str, ...]:
     known = _read.get(id(code))
     if known is not None:
         return known[1]
-    names = [each.argval for each in get_instructions(code) if each.opname == "LOAD_GLOBAL"]
+    names, instructions = [], code.co_code
+    operations = instructions[::2]
+    at = operations.find(_LOAD_GLOBAL)
+    while at >= 0:
+        # A large number is told by what stands before, eight bits each.
+        number, before, shift = instructions[2 * at + 1], at - 1, 8
+        while before >= 0 and operations[before] == _EXTENDED:
+            number |= instructions[2 * before + 1] << shift
+            before, shift = before - 1, shift + 8
+        names.append(code.co_names[number >> 1])  # the last bit is Python's own
+        at = operations.find(_LOAD_GLOBAL, at + 1)
     for inner in code.co_consts:  # comprehensions and lambdas
         if type(inner) is CodeType:
             names += _global_names(inner)

@@ -19,13 +19,6 @@ _MULTI_HEAD, _SCALED = "_native_multi_head_attention", "_scaled_dot_product_"
 _lookouts: Any = None  # they are there for as long as this is kept
 _counts: dict[str, int] | None = None
 
-# What library attention is called, and the operator that it stands for. Depending on its arguments
-# torch may compute it with products and a softmax of the ordinary kind, so the call itself counts.
-_STANDING_FOR = {
-    "scaled_dot_product": f"function.{_SCALED}attention",
-    "multi_head_attention": f"function.{_MULTI_HEAD}",
-}
-
 
 def is_attention(pattern: str) -> bool:
     """Whether a pattern of operators' bare names (`fnmatch`) means the library's attention only."""
@@ -33,7 +26,11 @@ def is_attention(pattern: str) -> bool:
 
 
 class Named(torch.overrides.TorchFunctionMode):
-    """Counts the library's functions, which may do their work by operators of plain names."""
+    """Counts the library's functions by the operator that each stands for.
+
+    Depending on its arguments torch may compute one with products and a softmax of the ordinary
+    kind, so the call itself counts.
+    """
 
     def __init__(self, counts: dict[str, int]) -> None:
         super().__init__()
@@ -47,10 +44,14 @@ class Named(torch.overrides.TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         called = str(getattr(func, "__name__", ""))
-        for part, operator in _STANDING_FOR.items():
-            if part in called:
-                self.counts[operator] = self.counts.get(operator, 0) + 1
-        return func(*args, **(kwargs or {}))
+        if "scaled_dot_product" in called:
+            self._count(_SCALED + "attention")
+        if "multi_head_attention" in called:
+            self._count(_MULTI_HEAD)
+        return func(*args, **kwargs) if kwargs else func(*args)
+
+    def _count(self, operator: str) -> None:
+        self.counts[f"function.{operator}"] = self.counts.get(f"function.{operator}", 0) + 1
 
 
 @contextmanager
