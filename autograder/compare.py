@@ -59,7 +59,8 @@ def difference(found: Tensor, expected: Tensor) -> float:
 def _largest(numbers: Tensor) -> float:
     """The largest size among the numbers; nan where one of them is. A norm is one operation."""
     if numbers.is_floating_point():
-        return torch.linalg.vector_norm(numbers, math.inf).item()
+        largest: float = torch.linalg.vector_norm(numbers, math.inf).item()
+        return largest
     return float(numbers.abs().max())
 
 
