@@ -18,7 +18,9 @@ from autograder.assignment import Assignment, Stage
 from autograder.checks.borrowing import borrowed_in
 from autograder.checks.by_pytest import end_by_pytest, plain_fixture
 from autograder.checks.evidence import Evidence, Observer, Outcome, References, outcome_of
-from autograder.checks.place import Place, place_of
+from autograder.checks.marks import JUDGED, LAZY
+from autograder.checks.place import Place, place_of, stands_in
+from autograder.checks.rehearsing import Rehearsed
 from autograder.checks.sample import Sample
 from autograder.checks.seeing import look_ahead
 from autograder.checks.trial import Trial, right
@@ -61,6 +63,7 @@ class Checks:
         self.sample = Sample(secret)
         self.trial: Trial | None = None
         self._references = References()
+        self._rehearsed = Rehearsed(self.sample, self._references)
         self._places: dict[pytest.Item, Place] = {}
         self._turns: tuple[Sequence[pytest.Item], tuple[Turn, ...]] = ((), ())
 
@@ -207,6 +210,7 @@ class Checks:
         False where they ended early, as soon as one did not pass, because from then on a library's
         functions stand in the place of earlier stages' wrong ones: then all are to be run again.
         """
+        self._foresee(items, trial)
         wrong, sound = thorough, True
         for item in items:
             place = self.place(item)
@@ -224,6 +228,15 @@ class Checks:
             wrong = wrong or (check.kind == "values" and outcome.status != "passed")
             trial.evidence.outcomes.append(outcome)
         return True
+
+    def _foresee(self, items: Sequence[pytest.Item], trial: Trial) -> None:
+        """Ask at once what the checks of one name ask first."""
+        check = self.place(items[0]).check
+        if trial.absent(check) is None:
+            places = [(item, self.place(item)) for item in items]
+            script = self._rehearsed.script(check.name, places, trial.session)
+            if script is not None:
+                trial.foresee(script)
 
     def _look_with_borrowed_functions(
         self, items: Sequence[pytest.Item], trial: Trial, faulty: set[str]
@@ -333,18 +346,3 @@ MAKERS: Mapping[str, Callable[[Checks, Place], object]] = {
     "unaided": Checks._unaided,
     "findings": lambda checks, place: checks.now.findings,
 }
-
-#: Kinds of check that a name must pass to be right.
-JUDGED = frozenset({"values", "own"})
-
-#: Kinds of check that are asked only where a name's outputs are not the reference's.
-LAZY = ("property", "dependence")
-
-
-def stands_in(items: Sequence[pytest.Item]) -> bool:
-    """Whether some check among these may put stand-ins in the student's place."""
-    return any(
-        "substitute" in item._fixtureinfo.names_closure
-        for item in items
-        if isinstance(item, pytest.Function)
-    )

@@ -15,6 +15,7 @@ from autograder.checks.evidence import Evidence, Outcome
 from autograder.checks.marks import Check
 from autograder.result import Status
 from autograder.sandbox.asking import Counted
+from autograder.sandbox.foresight import Script
 from autograder.sandbox.library import is_attention
 from autograder.sandbox.room import Sandbox
 from autograder.sandbox.session import LoadReport, Session
@@ -174,6 +175,12 @@ class Trial:
             self._bring(self._source)
         self.session.begin_check(check_id)
         return self.session.student(check_id)
+
+    def foresee(self, script: Script) -> None:
+        """Ask in one frame what the checks of a name ask first."""
+        if not self.lending:
+            self._bring(self._source)
+        self.session.foresee(script)
 
     def substitute(self, check_id: str, source: str) -> Student:
         """The student's names with trusted stand-ins beside them, for this check alone."""
