@@ -61,7 +61,7 @@ class Checks:
         self.sample = Sample(secret)
         self.trial: Trial | None = None
         self._references = References()
-        self._places: dict[pytest.Item, Place] = {}
+        self._places: dict[int, Place] = {}  # by the id of its item, which it holds
         self._turns: tuple[Sequence[pytest.Item], tuple[Turn, ...]] = ((), ())
 
     @property
@@ -120,9 +120,9 @@ class Checks:
 
     def place(self, item: pytest.Item) -> Place:
         """Where a check belongs, and how it is called."""
-        found = self._places.get(item)
+        found = self._places.get(id(item))
         if found is None:
-            found = self._places[item] = place_of(item, self.assignment, MAKERS)
+            found = self._places[id(item)] = place_of(item, self.assignment, MAKERS)
         return found
 
     def run(
