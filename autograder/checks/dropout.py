@@ -136,7 +136,7 @@ def weights_are_dropped(seen: Seen) -> None:
         raise _wrong("nothing dropped in training mode", NOTHING_DROPPED)
     dropped = seen.dropped
     enlarged = _near(trained, kept / (1 - seen.rate))
-    fits = (dropped | enlarged)[telling]
+    fits = dropped | enlarged | ~telling
     unpaired = _copies_differ(seen)
     if bool(fits.all()) and not unpaired:
         share = float(dropped[telling].float().mean())
@@ -196,8 +196,10 @@ def _copies_differ(seen: Seen) -> bool:
     parts = max(seen.heads, 1)
     if wide != parts * 2 * TOKENS:
         return False
-    kept = seen.kept.unflatten(-1, (parts, 2, TOKENS))
     trained = seen.trained.unflatten(-1, (parts, 2, TOKENS))
+    if torch.equal(trained[..., 0, :], trained[..., 1, :]):
+        return False  # to the bit: the usual case, seen at once
+    kept = seen.kept.unflatten(-1, (parts, 2, TOKENS))
     alike = _near(kept[..., 0, :], kept[..., 1, :])
     pairs = torch.nan_to_num(trained, nan=0.0, posinf=0.0, neginf=0.0)
     return bool((~_near(pairs[..., 0, :], pairs[..., 1, :]) & alike).any())
