@@ -136,16 +136,19 @@ def test_heads_get_the_dropout_rate(
     _, heads = armed(headed, sample, USUAL, dropout=0.5)
     tokens = sample.tokens("strong", USUAL)
 
+    stands_in = not findings[CAUSAL]  # whose dropout is right
+    alone = () if stands_in else (make(headed, CAUSAL, replace(USUAL, heads=0), dropout=0.5),)
+    modes = (False, True)
+    calls = [module.asked(tokens, training=mode) for module in (*alone, *heads) for mode in modes]
+    replies = heads[0].ask_each(calls)
+
     def vary(modules: Sequence[ModuleProxy]) -> bool:
-        modes = (False, True)
-        calls = [module.asked(tokens, training=mode) for module in modules for mode in modes]
-        outputs = [head_output(reply, tokens, USUAL) for reply in heads[0].ask_each(calls)]
+        outputs = [head_output(next(replies), tokens, USUAL) for _ in modules for _ in modes]
         return not any(
             same(trained, kept) for kept, trained in zip(outputs[::2], outputs[1::2], strict=True)
         )
 
-    stands_in = not findings[CAUSAL]  # whose dropout is right
-    if stands_in or vary([make(headed, CAUSAL, replace(USUAL, heads=0), dropout=0.5)]):
+    if vary(alone):
         require(
             vary(heads),
             "heads that drop nothing in training",

@@ -36,6 +36,7 @@ class Place(NamedTuple):
     given: Mapping[str, object]
     asked: tuple[str, ...]
     plain: bool
+    item: pytest.Function
 
 
 def place_of(item: pytest.Item, assignment: Assignment, fixtures: Collection[str]) -> Place:
@@ -56,6 +57,7 @@ def place_of(item: pytest.Item, assignment: Assignment, fixtures: Collection[str
         given,
         asked,
         all(_is_plain(item, name, known) for name in asked),
+        item,
     )
 
 

@@ -64,7 +64,7 @@ class Checks:
         self.trial: Trial | None = None
         self._references = References()
         self._rehearsed = Rehearsed(self.sample, self._references)
-        self._places: dict[pytest.Item, Place] = {}
+        self._places: dict[int, Place] = {}  # by the id of its item, which it holds
         self._turns: tuple[Sequence[pytest.Item], tuple[Turn, ...]] = ((), ())
 
     @property
@@ -129,9 +129,9 @@ class Checks:
 
     def place(self, item: pytest.Item) -> Place:
         """Where a check belongs, and how it is called."""
-        found = self._places.get(item)
+        found = self._places.get(id(item))
         if found is None:
-            found = self._places[item] = place_of(item, self.assignment, MAKERS)
+            found = self._places[id(item)] = place_of(item, self.assignment, MAKERS)
         return found
 
     def run(
@@ -304,27 +304,31 @@ class Checks:
         place = self.place(item)
         if not place.plain:
             return end_by_pytest(item)
-        given = dict(place.given)
         try:
-            item.obj(**{name: self._give(item, place, name, given) for name in place.asked})
+            item.obj(**self._given(item, place, place.asked, dict(place.given)))
         except Exception as error:
             return error
         return None
 
-    def _give(
-        self, item: pytest.Function, place: Place, name: str, given: dict[str, object]
-    ) -> object:
-        """An argument of a test or of a fixture; each is made once for a test."""
-        if name not in given:
+    def _given(
+        self,
+        item: pytest.Function,
+        place: Place,
+        asked: Sequence[str],
+        given: dict[str, object],
+    ) -> dict[str, object]:
+        """The arguments of a test or of a fixture; each is made once for a test."""
+        for name in asked:
+            if name in given:
+                continue
             maker = MAKERS.get(name)
             if maker is not None:
                 given[name] = maker(self, place)
             else:
                 fixture = plain_fixture(item, name)
                 assert fixture is not None  # looked at when the place was found
-                asked = {each: self._give(item, place, each, given) for each in fixture.argnames}
-                given[name] = fixture.func(**asked)
-        return given[name]
+                given[name] = fixture.func(**self._given(item, place, fixture.argnames, given))
+        return {name: given[name] for name in asked}
 
     def _name_of(self, item: pytest.Item) -> tuple[Stage, str]:
         """The name that a check calls, and its stage."""
