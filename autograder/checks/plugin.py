@@ -210,7 +210,7 @@ class Checks:
         False where they ended early, as soon as one did not pass, because from then on a library's
         functions stand in the place of earlier stages' wrong ones: then all are to be run again.
         """
-        self._foresee(items, trial)
+        self._rehearsed.foresee([(item, self.place(item)) for item in items], trial)
         wrong, sound = thorough, True
         for item in items:
             place = self.place(item)
@@ -228,15 +228,6 @@ class Checks:
             wrong = wrong or (check.kind == "values" and outcome.status != "passed")
             trial.evidence.outcomes.append(outcome)
         return True
-
-    def _foresee(self, items: Sequence[pytest.Item], trial: Trial) -> None:
-        """Ask at once what the checks of one name ask first."""
-        check = self.place(items[0]).check
-        if trial.absent(check) is None:
-            places = [(item, self.place(item)) for item in items]
-            script = self._rehearsed.script(check.name, places, trial.session)
-            if script is not None:
-                trial.foresee(script)
 
     def _look_with_borrowed_functions(
         self, items: Sequence[pytest.Item], trial: Trial, faulty: set[str]

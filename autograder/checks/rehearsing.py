@@ -15,10 +15,13 @@ from autograder.checks.evidence import Evidence, Observer, References
 from autograder.checks.marks import LAZY
 from autograder.checks.place import Place
 from autograder.checks.sample import Sample
+from autograder.checks.trial import Trial
 from autograder.sandbox.foresight import Script
 from autograder.sandbox.rehearsal import Rehearsal
 from autograder.sandbox.session import Session
 from autograder.sandbox.student import Student
+
+Checks = Sequence[tuple[pytest.Item, Place]]
 
 
 class Rehearsed:
@@ -30,9 +33,15 @@ class Rehearsed:
         self._rehearsal: Rehearsal | None = None
         self._scripts: dict[str, Script | None] = {}
 
-    def script(
-        self, name: str, checks: Sequence[tuple[pytest.Item, Place]], session: Session
-    ) -> Script | None:
+    def foresee(self, checks: Checks, trial: Trial) -> None:
+        """Ask at once what the checks of one name ask first, where the submission has the name."""
+        check = checks[0][1].check
+        if trial.absent(check) is None:
+            script = self._script(check.name, checks, trial.session)
+            if script is not None:
+                trial.foresee(script)
+
+    def _script(self, name: str, checks: Checks, session: Session) -> Script | None:
         """The frame of a name's checks, in their order; None where it would save nothing."""
         if name not in self._scripts:
             if self._rehearsal is None:
@@ -41,9 +50,7 @@ class Rehearsed:
             self._scripts[name] = script if script and len(script.parts) > 1 else None
         return self._scripts[name]
 
-    def _runs(
-        self, checks: Sequence[tuple[pytest.Item, Place]]
-    ) -> Iterator[tuple[str, Callable[[Student], object]]]:
+    def _runs(self, checks: Checks) -> Iterator[tuple[str, Callable[[Student], object]]]:
         for item, place in checks:
             if place.check.kind not in LAZY and {*place.asked} <= {
                 *place.given,
