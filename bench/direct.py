@@ -13,14 +13,15 @@ from typing import Any, TypeVar, cast
 import torch
 
 from autograder.sandbox import calls, clean, describe, faults, loading, messages, modules, wire
-from autograder.sandbox.line import Found, LoadReport, seed_of
+from autograder.sandbox.foresight import Script
+from autograder.sandbox.loaded import Found, LoadReport
 from autograder.sandbox.room import NameSpec
+from autograder.sandbox.seeds import seed_of, seeds_of
 from autograder.sandbox.session import Session
 from autograder.sandbox.shelf import Shelf
 from autograder.sandbox.student import Asked, ModuleProxy, Parameter, Proxy, Reply, Student
 from autograder.sandbox.values import Opaque
 
-_STRIDE, _MOST_SEED = 0x9E37_79B9_7F4A_7C15, (1 << 62) - 1
 _Tensor = torch.Tensor
 _Outcome = TypeVar("_Outcome")
 
@@ -46,6 +47,11 @@ class DirectSession:
         self.shelf = Shelf()
         self.begin_check("")
         self._load(None)
+
+    @property
+    def names(self) -> tuple[NameSpec, ...]:
+        """The names of the contract."""
+        return tuple(self._specs.values())
 
     @property
     def matched(self) -> tuple[str, ...]:
@@ -89,7 +95,7 @@ class DirectSession:
     # --- checks -------------------------------------------------------------------------------
 
     def begin_check(self, check: str, budget: float | None = None) -> None:
-        self._check, self._seed, self._requests = check, seed_of(check), 0
+        self._check, self._requests = check, 0
         self._check_number += 1
         self._deferred: BaseException | None = None
 
@@ -105,6 +111,9 @@ class DirectSession:
         if found.stub:
             raise faults.NotImplementedYet(name)
         return Proxy(self._as_session, check, name, self._specs[name].kind)
+
+    def foresee(self, script: Script) -> None:
+        """Nothing is sent here that could be sent at once."""
 
     def substitute(self, source: str, called: bool = True) -> None:
         self._load(source, called)
@@ -123,10 +132,16 @@ class DirectSession:
 
     # --- names --------------------------------------------------------------------------------
 
-    def make(
-        self, check: int, name: str, args: Sequence[Any], keywords: Mapping[str, Any]
-    ) -> ModuleProxy:
-        given = dict(zip(self._specs[name].parameters, args, strict=False)) | dict(keywords)
+    def keywords(self, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        return dict(zip(self._specs[name].parameters, args, strict=False)) | dict(named)
+
+    def make_each(
+        self, check: int, name: str, arguments: Sequence[Mapping[str, Any]]
+    ) -> Iterator[ModuleProxy]:
+        for given in arguments:
+            yield self._make(name, given)
+
+    def _make(self, name: str, given: Mapping[str, Any]) -> ModuleProxy:
         self._begin(True)
         try:
             build: Any = self._objects[name]
@@ -149,6 +164,13 @@ class DirectSession:
         for asked in calls_:
             yield self._call(asked)
 
+    def watch(
+        self, call: Asked, before: Sequence[ModuleProxy], after: Sequence[ModuleProxy]
+    ) -> Iterator[Any]:
+        yield from self.fetch(before)
+        yield self._call(call)
+        yield from self.fetch(after)
+
     def _call(self, asked: Asked) -> Reply:
         target, cotangent = asked.target, asked.cotangent
         called: Any
@@ -169,8 +191,10 @@ class DirectSession:
                 called.train(asked.training)
             if asked.unfilled:
                 output: Any = calls.unfilled(lambda: called(*handed, **named))
-            elif asked.operators_wanted:
-                output = calls.counting(lambda: called(*handed, **named), counts)
+            elif asked.operators_wanted or asked.library_wanted:
+                output = calls.counting(
+                    lambda: called(*handed, **named), counts, everything=asked.operators_wanted
+                )
             else:
                 output = called(*handed, **named)
             clean.drop_modes()
@@ -271,7 +295,8 @@ class DirectSession:
         told: dict[str, Any] = {}
         for path, item in modules.attributes(self._handles[proxy.handle]):
             if isinstance(item, torch.Tensor):
-                told[path] = Parameter(proxy, modules.slot(path, item))
+                for slot in modules.slots({path: item}):
+                    told[path] = Parameter(proxy, slot)
             elif item is None or type(item) in (bool, int, float, str):
                 told[path] = item
         return told
@@ -280,7 +305,8 @@ class DirectSession:
 
     def _begin(self, grad_enabled: bool) -> None:
         self._requests += 1
-        clean.reset((self._seed + self._requests * _STRIDE) & _MOST_SEED, grad_enabled)
+        (seed,) = seeds_of(self._check, self._requests, 1)
+        clean.reset(seed, grad_enabled)
         if self._deferred is not None:
             error, self._deferred = self._deferred, None
             raise self._fault("", error)

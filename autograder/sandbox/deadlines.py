@@ -14,7 +14,7 @@ from .faults import StudentTimeout
 from .inmate import Overrun
 
 _MOST_HANGS = 2  # of one name, after which it is not run any more
-_FORESEEN = 0.25  # of a deadline, for all that is asked of a name at once
+_FORESEEN = 0.1  # of a deadline, for all that is asked of a name at once
 _KEPT = 0.25  # of the second deadline, for what has not hung when the name was given up
 
 
