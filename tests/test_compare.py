@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from autograder.compare import DOUBLE, SINGLE, difference, same, same_each, tolerance
+from autograder.compare import DOUBLE, SINGLE, difference, same, same_each, scale_of, tolerance
 from autograder.sandbox.tensors import DTYPES
 
 PRECISIONS = [torch.float32, torch.float64]
@@ -26,6 +26,14 @@ def test_everything_is_the_same_as_itself(seed: int, shape: list[int], dtype: to
     found = numbers(seed, shape, dtype)
     assert difference(found, found.clone()) == 0.0
     assert same(found, found.clone())
+
+
+@given(seed=seeds, shape=sizes, dtype=st.sampled_from(PRECISIONS))
+def test_a_scale_that_is_known_makes_no_difference(
+    seed: int, shape: list[int], dtype: torch.dtype
+) -> None:
+    expected, found = numbers(seed, shape, dtype), numbers(seed + 1, shape, dtype)
+    assert difference(found, expected, scale_of(expected)) == difference(found, expected)
 
 
 @given(seed=seeds, scale=scales)

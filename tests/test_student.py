@@ -371,6 +371,41 @@ class TestModules:
         module.set({"heads.0.weight": torch.eye(2)})
         assert torch.equal(module.child("heads.0").parameters["weight"].tensor, torch.eye(2))
 
+    def test_several_are_built_in_one_frame_each_in_its_place(self, begin) -> None:
+        made = (
+            begin()
+            .student("check")
+            .SelfAttention_v2.make_each(
+                [{"d_in": 3, "d_out": 2}, {"d_in": 4, "d_out": 5}, {"d_in": "four", "d_out": 5}]
+            )
+        )
+        assert next(made).parameters["W_key.weight"].shape == (2, 3)
+        assert next(made).parameters["W_key.weight"].shape == (5, 4)
+        with pytest.raises(StudentRaised):
+            next(made)
+
+    def test_a_call_is_watched_before_and_after(self, begin) -> None:
+        session = begin()
+        source, target = self.make(session), self.make(session)
+        source.set({"W_query.weight": torch.ones(2, 3)})
+        target.set({"W_query.weight": torch.zeros(2, 3)})
+        copy = session.student("check").copy_weights
+        seen = copy.watched(source, target, before=(source, target), after=(target,))
+        path = "W_query.weight"
+        assert torch.equal(next(seen)[path], torch.ones(2, 3))
+        assert torch.equal(next(seen)[path], torch.zeros(2, 3))
+        assert next(seen).value.class_name == "SelfAttention_v2"
+        assert torch.equal(next(seen)[path], torch.ones(2, 3))
+        assert torch.equal(target.parameters[path].tensor, torch.ones(2, 3))
+
+    def test_what_a_watched_call_raises_comes_in_its_place(self, begin) -> None:
+        session = begin()
+        source = self.make(session)
+        seen = session.student("check").copy_weights.watched(source, 3, before=(source,))
+        assert "W_query.weight" in next(seen)
+        with pytest.raises(StudentRaised):
+            next(seen)
+
     def test_attributes_tell_tensors_that_are_no_buffers(self, begin) -> None:
         attributes = self.make(begin()).attributes
         assert attributes["kept"].shape == (4,)
