@@ -11,7 +11,8 @@ from autograder.catalogue import load_catalogue
 from autograder.chain import Given, run
 from autograder.checks.sample import Sample, Sizes
 from autograder.memory import Memory, numbers_of
-from autograder.search import MOST_REPLACED, Level, Search, options_of
+from autograder.prefixes import options_of
+from autograder.search import MOST_REPLACED, Level, Search
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 CATALOGUE = load_catalogue(ASSIGNMENT.stage("trainable").misconceptions)
@@ -87,7 +88,7 @@ def test_inputs_are_the_same_to_the_bit_or_not_at_all() -> None:
 def test_null_programs_are_known_again_and_nobody_else_is(
     null: explain.NullProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explain, "NULLS", Memory[torch.Tensor](1 << 20))
+    monkeypatch.setattr(explain, "NULLS", Memory[explain.Expected](1 << 20))
     output = null.outputs[NAME]
     for _ in range(2):
         seen = [explain.Observation(given(), output(given()))]
