@@ -42,6 +42,19 @@ class Explanation:
 
     def expected(self, chain: Chain, given: Given) -> Tensor | None:
         """What a program with these mistakes returns for `given`; None where it raises."""
+        if not self.misconceptions or given.parts:  # may hold steps, or inputs, that come once
+            return self._computed(chain, given)
+        steps = tuple((name, id(step)) for name, step in self.replaced.items())
+        key = id(chain), steps, numbers_of(given)
+        known = OUTPUTS.get(key)
+        if known is None:
+            output = self._computed(chain, given)
+            known = (output,)
+            size = KEY_BYTES + (0 if output is None else output.nbytes)
+            OUTPUTS.keep(key, known, size, owners=(chain, self.replaced))
+        return known[0]
+
+    def _computed(self, chain: Chain, given: Given) -> Tensor | None:
         try:
             with torch.no_grad():
                 return run(chain, given, self.replaced)
@@ -198,6 +211,10 @@ NEARLY_ZERO = 1e-5
 
 #: The ends of searches on the inputs of the hidden checks; those of the longest chain take 20 MB.
 ENDS: Memory[Level] = Memory(1 << 26)
+
+#: What programs with known mistakes give on them, or nothing where they raise.
+OUTPUTS: Memory[tuple[Tensor | None]] = Memory(1 << 24)
+KEY_BYTES = 1 << 13  # about what the numbers of an input take
 
 #: What null programs give there.
 NULLS: Memory[Expected] = Memory(1 << 22)

@@ -99,6 +99,22 @@ def test_null_programs_are_known_again_and_nobody_else_is(
         assert explain.null_program(NAME, CATALOGUE, right) is None
 
 
+@pytest.mark.parametrize("mistake", ["query-key-swapped", "no-scale"])
+def test_what_a_program_with_a_mistake_gives_is_known_again(
+    mistake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the same numbers, whatever tensors hold them; other numbers are another question."""
+    monkeypatch.setattr(explain, "OUTPUTS", Memory[tuple[torch.Tensor | None]](1 << 20))
+    entry = CATALOGUE.named(mistake)
+    explanation = explain.Explanation((entry,), {entry.step: entry.steps[0]})
+    first, again = (explanation.expected(CHAIN, given()) for _ in range(2))
+    assert first is again
+    for asked in (given(), given("other")):
+        found = explanation.expected(CHAIN, asked)
+        assert found is not None
+        assert found.equal(run(CHAIN, asked, explanation.replaced))
+
+
 class TestRoom:
     """So many bytes and no more."""
 
