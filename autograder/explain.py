@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,9 +11,10 @@ from torch import Tensor
 
 from autograder.catalogue import Catalogue, Misconception, NullProgram
 from autograder.chain import Chain, Given, Step, StepRaises, run
-from autograder.compare import difference, same, tolerance
+from autograder.compare import SINGLE, difference, same, tolerance
 from autograder.memory import Memory, numbers_of
-from autograder.search import MOST_REPLACED, Level, Option, Search, options_of
+from autograder.prefixes import Option, options_of
+from autograder.search import MOST_REPLACED, Level, Search
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,19 @@ class Explanation:
 
     def expected(self, chain: Chain, given: Given) -> Tensor | None:
         """What a program with these mistakes returns for `given`; None where it raises."""
+        if not self.misconceptions or given.parts:  # may hold steps, or inputs, that come once
+            return self._computed(chain, given)
+        steps = tuple((name, id(step)) for name, step in self.replaced.items())
+        key = id(chain), steps, numbers_of(given)
+        known = OUTPUTS.get(key)
+        if known is None:
+            output = self._computed(chain, given)
+            known = (output,)
+            size = KEY_BYTES + (0 if output is None else output.nbytes)
+            OUTPUTS.keep(key, known, size, owners=(chain, self.replaced))
+        return known[0]
+
+    def _computed(self, chain: Chain, given: Given) -> Tensor | None:
         try:
             with torch.no_grad():
                 return run(chain, given, self.replaced)
@@ -134,37 +149,75 @@ def null_program(
     name: str, catalogue: Catalogue, observations: Sequence[Observation]
 ) -> NullProgram | None:
     """The null program that gives every one of these outputs, if there is one."""
-    if any(entry.value is None for entry in observations):
+    values = [entry.value for entry in observations if entry.value is not None]
+    if len(values) < len(observations):
         return None
+    seen = [
+        (entry.given, value, _last(value))
+        for entry, value in zip(observations, values, strict=True)
+    ]
     numbers: dict[int, Hashable] = {}
 
-    def expected(output: Callable[[Given], Tensor], given: Given) -> Tensor:
-        if given.parts:
-            return output(given)
+    def expected(output: Callable[[Given], Tensor], given: Given) -> Expected:
+        if given.parts:  # a student's own, which come once
+            return Expected(output(given), math.nan, 0.0)
         if id(given) not in numbers:
             numbers[id(given)] = numbers_of(given)
         key = id(output), numbers[id(given)]
         known = NULLS.get(key)
         if known is None:
-            known = output(given)
-            NULLS.keep(key, known, known.nbytes, owners=output)
+            known = Expected.of(output(given))
+            NULLS.keep(key, known, known.output.nbytes, owners=output)
         return known
 
     for null in catalogue.nulls:
         output = null.outputs.get(name)
         if output is not None and all(
-            entry.value is not None and same(entry.value, expected(output, entry.given))
-            for entry in observations
+            expected(output, given).is_same(value, last) for given, value, last in seen
         ):
             return null
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a program gives; its last number tells most others apart, at once.
+
+    far: a number so far from the last one is no rounding, in whatever precision.
+    """
+
+    output: Tensor
+    last: float
+    far: float
+
+    @classmethod
+    def of(cls, output: Tensor) -> Expected:
+        """The same of an output."""
+        finite = output[torch.isfinite(output)].abs()
+        size = float(finite.max()) if finite.numel() else 0.0
+        return cls(output, _last(output), 2 * SINGLE * max(size, NEARLY_ZERO))
+
+    def is_same(self, found: Tensor, last: float) -> bool:
+        """Whether another output, which ends with `last`, is the same."""
+        return not abs(last - self.last) > self.far and same(found, self.output)
+
+
+def _last(output: Tensor) -> float:
+    return float(output.reshape(-1)[-1]) if output.numel() else 0.0
+
+
+#: Outputs so small are compared as if they were larger.
+NEARLY_ZERO = 1e-5
+
 #: The ends of searches on the inputs of the hidden checks; those of the longest chain take 20 MB.
 ENDS: Memory[Level] = Memory(1 << 26)
 
+#: What programs with known mistakes give on them, or nothing where they raise.
+OUTPUTS: Memory[tuple[Tensor | None]] = Memory(1 << 24)
+KEY_BYTES = 1 << 13  # about what the numbers of an input take
+
 #: What null programs give there.
-NULLS: Memory[Tensor] = Memory(1 << 22)
+NULLS: Memory[Expected] = Memory(1 << 22)
 
 
 def _reproduces(chain: Chain, setting: Explanation, observations: Sequence[Observation]) -> bool:

@@ -49,6 +49,12 @@ class Record(msgspec.Struct, frozen=True):
 class Gradebook(GradebookFile):
     """The gradebook of an output folder, locked while it is open."""
 
+    def __init__(self, folder: Path, *, create: bool = False) -> None:
+        """Open the gradebook of `folder`; `create` makes folder and gradebook where missing."""
+        super().__init__(folder, create=create)
+        # What was stored or read here, by number: it never changes, and is asked for again.
+        self._known: dict[int, Record] = {}
+
     def begin(self, assignment: Path, key: GradingKey, stages: tuple[str, ...]) -> Run:
         """Begin a run, or go on with the last one where that was broken off half-way."""
         last = self.last_run()
@@ -113,9 +119,13 @@ class Gradebook(GradebookFile):
             )
         return self._record(number)
 
-    def add(self, run: Run, record: Record, *, reusable: bool) -> None:
-        """Store a new result; one that is not `reusable` is tried again by the next run."""
+    def add(self, run: Run, record: Record, *, reusable: bool) -> bytes:
+        """Store a new result; one that is not `reusable` is tried again by the next run.
+
+        Returns the bytes of its `result.json`.
+        """
         result = record.result
+        encoded = encode_result(result)
         with self._writing():
             cursor = self._database.execute(
                 "insert into results (run, student, digest, notes, key, stages, result, details,"
@@ -127,7 +137,7 @@ class Gradebook(GradebookFile):
                     _lines(record.notes),
                     run.key if reusable else "",
                     ",".join(run.stages),
-                    encode_result(result),
+                    encoded,
                     record.details,
                     record.cpu_seconds,
                     record.wall_seconds,
@@ -138,6 +148,10 @@ class Gradebook(GradebookFile):
                 "insert or replace into entries (run, student, result) values (?, ?, ?)",
                 (run.id, result.submission, cursor.lastrowid),
             )
+        self._known[int(cursor.lastrowid or 0)] = msgspec.structs.replace(
+            record, notes=_read_lines(_lines(record.notes))
+        )
+        return encoded
 
     def prune(self, run: Run, students: set[str]) -> None:
         """Take out of a continued run whoever is no longer in the class."""
@@ -247,13 +261,18 @@ class Gradebook(GradebookFile):
         return tuple(self._record(number) for (number,) in numbers)
 
     def _record(self, number: int) -> Record:
+        known = self._known.get(number)
+        if known is None:
+            known = self._known[number] = self._read(number)
+        return known
+
+    def _read(self, number: int) -> Record:
         row = self._database.execute(
             "select result, notes, details, cpu_seconds, wall_seconds, isolation"
             " from results where id = ?",
             (number,),
         ).fetchone()
-        notes = tuple(filter(None, row[1].split("\n")))
-        return Record(decode_result(row[0]), notes, *row[2:])
+        return Record(decode_result(row[0]), _read_lines(row[1]), *row[2:])
 
 
 def _now() -> str:
@@ -262,3 +281,7 @@ def _now() -> str:
 
 def _lines(notes: tuple[str, ...]) -> str:
     return "\n".join(notes)
+
+
+def _read_lines(lines: str) -> tuple[str, ...]:
+    return tuple(filter(None, lines.split("\n")))

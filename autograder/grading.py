@@ -20,7 +20,7 @@ from autograder.executor import Executor
 from autograder.feedback.files import write_class, write_student
 from autograder.gradebook import Gradebook, Outcome, Record, Run
 from autograder.grading_key import GradingKey
-from autograder.result import SCHEMA, Result
+from autograder.result import SCHEMA, Result, encode_result
 from autograder.roster import Roster
 from autograder.similarity import Pair, similar_pairs
 from autograder.submission import Submission, Unreadable
@@ -212,7 +212,8 @@ class _Grading:
             self._run, entry.name, submission.digest, submission.notes, fresh=self._job.fresh
         )
         if stored is not None:
-            self._tell(self._book.keep(self._run, stored), again=True)
+            kept = self._book.keep(self._run, stored)
+            self._tell(kept, encode_result(kept.result), again=True)
             return
         executor = self._started()
         self._pending[executor.submit(submission, self._job.stages or None)] = submission
@@ -266,16 +267,17 @@ class _Grading:
         self._record(Record(result, submission.notes), reusable=False)
 
     def _record(self, record: Record, *, reusable: bool) -> None:
-        self._book.add(self._run, record, reusable=reusable)
-        self._tell(record, again=False)
+        encoded = self._book.add(self._run, record, reusable=reusable)
+        self._tell(record, encoded, again=False)
 
-    def _tell(self, record: Record, *, again: bool) -> None:
+    def _tell(self, record: Record, encoded: bytes, *, again: bool) -> None:
         write_student(
             self._book.folder,
             _with_details(record),
             self._job.graded_stages,
             self._job.assignment,
             self._adjustments,
+            encoded,
         )
         self._progress.done(record.result, again=again)
 

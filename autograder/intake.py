@@ -177,6 +177,8 @@ def clean_path(name: str) -> str:
 
 def clean_text(text: str) -> str:
     """Text without anything that a terminal, a file name or a JSON file could stumble over."""
+    if text.isascii() and text.isprintable():  # nearly every name: there is nothing to clean
+        return text
     whole = text.encode("utf-8", "surrogateescape" if _is_escaped(text) else "replace")
     composed = unicodedata.normalize("NFC", whole.decode("utf-8", "replace"))
     return "".join("_" if _is_control(character) else character for character in composed)

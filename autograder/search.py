@@ -1,8 +1,8 @@
 """The search for settings of a chain's steps that give an output.
 
 A setting replaces some steps; a prefix is a setting's first few steps. Each step is evaluated
-once for each distinct prefix, and prefixes whose values have the same shapes take a step together,
-side by side in one tensor (`torch.vmap`), since there are tens of thousands of them.
+once for each distinct prefix, and prefixes whose values have the same shapes take a step together
+(see `prefixes`), since there are tens of thousands of them.
 
 The search ends at a count of evaluations, never at a time: results must not depend on how busy
 the machine is.
@@ -11,15 +11,15 @@ the machine is.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from autograder.catalogue import Misconception
-from autograder.chain import Chain, Given, Step, StepRaises, Values
+from autograder.chain import Chain, Given
 from autograder.compare import same_each
 from autograder.memory import Memory, numbers_of
+from autograder.prefixes import Crowd, Option, begun, joined, merged, stepped
 
 #: How many steps may be replaced at once.
 MOST_REPLACED = 3
@@ -32,132 +32,6 @@ MOST_WITH_VARIATIONS = 1
 
 #: So many prefixes of the largest size go to the end together; more would only take memory.
 TOGETHER = 4096
-
-TENSORS = ("query", "key", "value", "scores", "weights", "context", "output")
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One way of doing a step; without a misconception it is a right way and costs nothing."""
-
-    step: Step
-    misconception: Misconception | None = None
-    rank: int = -1
-    variation: bool = False  # right, but not the usual way
-
-
-def options_of(chain: Chain, entries: Sequence[Misconception]) -> tuple[tuple[Option, ...], ...]:
-    """For each step of the chain every way of doing it, the usual one first."""
-    options: dict[str, list[Option]] = {
-        name: [Option(right), *(Option(way, variation=True) for way in chain.other_ways(name))]
-        for name, right in chain.steps
-    }
-    for rank, entry in enumerate(entries):
-        options.get(entry.step, []).extend(Option(step, entry, rank) for step in entry.steps)
-    return tuple(tuple(options[name]) for name in chain.names)
-
-
-@dataclass(frozen=True, slots=True)
-class Crowd:
-    """Prefixes whose values have the same shapes, side by side in a first dimension of their own.
-
-    paths: `(N, steps)`, the number of the option that each prefix took at each step.
-    varied: whether one of these was a right way other than the usual one.
-    """
-
-    values: Values
-    paths: Tensor
-    varied: bool = False
-
-    def __len__(self) -> int:
-        return self.paths.shape[0]
-
-    @property
-    def form(self) -> tuple[object, ...]:
-        """What has to be alike in prefixes that take a step together."""
-        values = self.values
-        shapes = tuple(getattr(values, name).shape[1:] for name in TENSORS)
-        return (shapes, values.after_softmax, values.heads_in_front, values.gather, self.varied)
-
-    def only(self, chosen: Tensor) -> Crowd:
-        """Some of the prefixes."""
-        return replace(
-            self,
-            values=held(
-                self.values, {name: getattr(self.values, name)[chosen] for name in TENSORS}
-            ),
-            paths=self.paths[chosen],
-        )
-
-
-def held(values: Values, tensors: Mapping[str, Tensor]) -> Values:
-    """The same values with all their tensors exchanged."""
-    return replace(
-        values,
-        query=tensors["query"],
-        key=tensors["key"],
-        value=tensors["value"],
-        scores=tensors["scores"],
-        weights=tensors["weights"],
-        context=tensors["context"],
-        output=tensors["output"],
-    )
-
-
-def begun(chain: Chain, given: Given) -> Crowd:
-    """The one prefix without any step."""
-    values = chain.begin(given)
-    alone = {name: getattr(values, name).unsqueeze(0) for name in TENSORS}
-    return Crowd(held(values, alone), torch.empty(1, 0, dtype=torch.int16))
-
-
-def merged(crowds: Iterable[Crowd]) -> list[Crowd]:
-    """The same prefixes in as few crowds as their forms allow."""
-    alike: dict[tuple[object, ...], list[Crowd]] = {}
-    for crowd in crowds:
-        alike.setdefault(crowd.form, []).append(crowd)
-    return [joined(group) for group in alike.values()]
-
-
-def joined(crowds: Sequence[Crowd]) -> Crowd:
-    """Crowds of one form as one."""
-    if len(crowds) == 1:
-        return crowds[0]
-    first = crowds[0]
-    tensors = {
-        name: torch.cat([getattr(crowd.values, name) for crowd in crowds]) for name in TENSORS
-    }
-    paths = torch.cat([crowd.paths for crowd in crowds])
-    return Crowd(held(first.values, tensors), paths, first.varied)
-
-
-def stepped(crowd: Crowd, number: int, option: Option) -> Crowd | None:
-    """All prefixes of a crowd after one more step, option `number`; None where it raises."""
-    outside = {name: getattr(crowd.values, name) for name in TENSORS}
-    known = [name for name in TENSORS if outside[name].numel()] or [TENSORS[0]]
-    unknown = {name: outside[name][0] for name in TENSORS if name not in known}
-    after: list[Values] = []
-    changed: list[str] = []
-
-    def step(*tensors: Tensor) -> tuple[Tensor, ...]:
-        inside = unknown | dict(zip(known, tensors, strict=True))
-        taken = option.step(held(crowd.values, inside))
-        changed[:] = [name for name in TENSORS if getattr(taken, name) is not inside[name]]
-        after[:] = [taken]
-        # The first stands for those steps that change nothing.
-        return (tensors[0], *(getattr(taken, name) for name in changed))
-
-    try:
-        if len(crowd) == 1:  # which is usual in a short search, and quicker so
-            _, *alone = step(*(outside[name][0] for name in known))
-            new = [tensor.unsqueeze(0) for tensor in alone]
-        else:
-            _, *new = torch.vmap(step)(*(outside[name] for name in known))
-    except (StepRaises, RuntimeError, IndexError):
-        return None
-    values = held(after[0], outside | dict(zip(changed, new, strict=True)))
-    column = torch.full((len(crowd), 1), number, dtype=torch.int16)
-    return Crowd(values, torch.cat([crowd.paths, column], dim=1), crowd.varied or option.variation)
 
 
 @dataclass(frozen=True, slots=True)

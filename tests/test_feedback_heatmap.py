@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from autograder.details import AttentionSeen, Details, HeadWeights, Matrix, read_details
-from autograder.feedback.heatmap import Grid, caption, grids, number_in_words, remarks
+from autograder.feedback.heatmap import Grid, Remark, caption, grids, number_in_words, remarks
 from autograder.feedback.heatmap_blocks import attention_blocks
 from autograder.feedback.heatmap_svg import heatmap_svg
 
@@ -30,6 +30,10 @@ def found_in(picture: AttentionSeen) -> Grid:
     return grids(picture, numbers=False)[0][0]
 
 
+def said(picture: AttentionSeen) -> tuple[Remark, ...]:
+    return remarks(grids(picture, numbers=False))
+
+
 def marks(picture: AttentionSeen) -> list[list[str]]:
     return [[cell.mark for cell in row.cells] for row in found_in(picture).rows]
 
@@ -44,12 +48,12 @@ def blocks(picture: AttentionSeen, width: int = 80, *, numbers: bool = False) ->
 class TestMarks:
     def test_right_weights_have_none(self) -> None:
         assert marks(seen(RIGHT)) == [[""] * 3] * 3
-        assert remarks(seen(RIGHT)) == ()
+        assert said(seen(RIGHT)) == ()
 
     def test_weight_on_a_later_word_is_a_leak(self) -> None:
         leaky = ((0.7, 0.3, 0.0), *RIGHT[1:])
         assert marks(seen(leaky))[0] == ["differs", "leak", ""]
-        assert [(each.mark, each.text) for each in remarks(seen(leaky))] == [
+        assert [(each.mark, each.text) for each in said(seen(leaky))] == [
             ("leak", "1 weight on words that come later: they must be 0"),
             ("differs", "1 weight that differs from what is expected"),
         ]
@@ -61,7 +65,7 @@ class TestMarks:
     def test_a_weight_that_is_no_number_is_told_apart(self) -> None:
         odd = ((None, None, 0.0), *RIGHT[1:])
         assert marks(seen(odd))[0] == ["nan", "nan", ""]
-        assert remarks(seen(odd))[0].text == "2 weights that are no finite number"
+        assert said(seen(odd))[0].text == "2 weights that are no finite number"
 
     def test_what_should_be_no_number_and_is_none_is_right(self) -> None:
         odd = ((None, 0.0, 0.0), *RIGHT[1:])
@@ -86,17 +90,17 @@ class TestMarks:
         picture = seen((RIGHT[0], row, RIGHT[2]))
         told = found_in(picture).rows[1]
         assert (told.total, told.sums_to_one) == (total, whole)
-        assert any(each.mark == "sum" for each in remarks(picture)) is not whole
+        assert any(each.mark == "sum" for each in said(picture)) is not whole
 
     def test_a_mask_is_no_share_out(self) -> None:
         mask = ((0.0, 1.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
         picture = seen(RIGHT, mask, shares=False, causal=False)
         assert [row.total for row in found_in(picture).rows] == ["", "", ""]
-        assert not any(each.mark == "sum" for each in remarks(picture))
+        assert not any(each.mark == "sum" for each in said(picture))
 
     def test_marks_of_all_heads_count(self) -> None:
         head = HeadWeights(((0.0, 1.0, 0.0), *RIGHT[1:]), RIGHT)
-        assert remarks(seen(RIGHT, heads=(head, head)))[0].text.startswith("2 weights on words")
+        assert said(seen(RIGHT, heads=(head, head)))[0].text.startswith("2 weights on words")
 
 
 class TestNumbers:

@@ -11,7 +11,8 @@ from autograder.catalogue import load_catalogue
 from autograder.chain import Given, run
 from autograder.checks.sample import Sample, Sizes
 from autograder.memory import Memory, numbers_of
-from autograder.search import MOST_REPLACED, Level, Search, options_of
+from autograder.prefixes import options_of
+from autograder.search import MOST_REPLACED, Level, Search
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 CATALOGUE = load_catalogue(ASSIGNMENT.stage("trainable").misconceptions)
@@ -87,7 +88,7 @@ def test_inputs_are_the_same_to_the_bit_or_not_at_all() -> None:
 def test_null_programs_are_known_again_and_nobody_else_is(
     null: explain.NullProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explain, "NULLS", Memory[torch.Tensor](1 << 20))
+    monkeypatch.setattr(explain, "NULLS", Memory[explain.Expected](1 << 20))
     output = null.outputs[NAME]
     for _ in range(2):
         seen = [explain.Observation(given(), output(given()))]
@@ -96,6 +97,22 @@ def test_null_programs_are_known_again_and_nobody_else_is(
         assert found.outputs[NAME](given()).equal(output(given()))
         right = [explain.Observation(given(), run(CHAIN, given()))]
         assert explain.null_program(NAME, CATALOGUE, right) is None
+
+
+@pytest.mark.parametrize("mistake", ["query-key-swapped", "no-scale"])
+def test_what_a_program_with_a_mistake_gives_is_known_again(
+    mistake: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the same numbers, whatever tensors hold them; other numbers are another question."""
+    monkeypatch.setattr(explain, "OUTPUTS", Memory[tuple[torch.Tensor | None]](1 << 20))
+    entry = CATALOGUE.named(mistake)
+    explanation = explain.Explanation((entry,), {entry.step: entry.steps[0]})
+    first, again = (explanation.expected(CHAIN, given()) for _ in range(2))
+    assert first is again
+    for asked in (given(), given("other")):
+        found = explanation.expected(CHAIN, asked)
+        assert found is not None
+        assert found.equal(run(CHAIN, asked, explanation.replaced))
 
 
 class TestRoom:

@@ -16,7 +16,8 @@ from autograder.catalogue import Misconception, load_catalogue
 from autograder.chain import Chain, Given, Step, StepRaises, Values, run, start
 from autograder.checks.sample import Sample, Sizes
 from autograder.compare import same
-from autograder.search import Crowd, Option, Search, begun, joined, options_of, stepped
+from autograder.prefixes import Crowd, Option, begun, joined, options_of, stepped
+from autograder.search import Search
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SAMPLE = Sample(b"what the tests of the search use")

@@ -21,12 +21,16 @@ def write_student(
     stages: Sequence[Stage],
     assignment: Assignment,
     adjustments: Sequence[Adjustment] = (),
+    encoded: bytes | None = None,
 ) -> None:
-    """A student's `result.json`, as it was graded, and `feedback.html`, as it counts."""
+    """A student's `result.json`, as it was graded, and `feedback.html`, as it counts.
+
+    encoded: the bytes of `result.json`, where they are there already.
+    """
     place = folder / "students" / file_name(graded.student)
     told = adjusted(graded.result, adjustments, stages)
     page = student_page(told.result, assignment, graded.details, told.applied)
-    write(place / "result.json", encode_result(graded.result))
+    write(place / "result.json", encoded or encode_result(graded.result))
     write(place / "feedback.html", page.encode())
 
 
@@ -51,8 +55,11 @@ def write(file: Path, data: bytes) -> None:
     """Put `data` into `file` so that a reader finds the old content or the new, never a half."""
     beside = file.with_name(file.name + ".new")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_bytes(data)
+        try:
+            beside.write_bytes(data)
+        except FileNotFoundError:  # which is seldom: a folder gets several files
+            file.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(data)
         beside.replace(file)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -6,7 +6,7 @@ for a terminal. The numbers are a student's, so any of them may be huge, negativ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -160,9 +160,9 @@ def number_in_words(value: float | None) -> str:
     return text if len(text) <= 5 else f"{value:.0e}"
 
 
-def remarks(seen: AttentionSeen) -> tuple[Remark, ...]:
-    """What the marks of all heads say, most telling first."""
-    found = [grid for grid, _ in grids(seen, numbers=False)]
+def remarks(pictures: Sequence[tuple[Grid, Grid]]) -> tuple[Remark, ...]:
+    """What the marks of all heads say, most telling first; of what `grids` gives."""
+    found = [grid for grid, _ in pictures]
     marks = [cell.mark for grid in found for row in grid.rows for cell in row.cells]
     told = []
     leaks = marks.count("leak")

@@ -19,10 +19,11 @@ SIGNS = {"leak": "!", "nan": "?", "differs": "*", "sum": "≠"}
 def attention_blocks(seen: AttentionSeen, *, numbers: bool) -> RenderableType:
     """One name's attention, head by head, found beside expected where the width allows it."""
     parts: list[RenderableType] = [Text(one_line(caption(seen)).replace("`", ""), "bold")]
-    for found, expected in grids(seen, numbers=numbers):
+    heads = grids(seen, numbers=numbers)
+    for found, expected in heads:
         both = Columns([_grid(found), _grid(expected)], padding=(0, 2))
         parts.append(Padding(both, (0, 0, 1, 0)))
-    parts += [Text(f"  {SIGNS[remark.mark]}  {remark.text}") for remark in remarks(seen)]
+    parts += [Text(f"  {SIGNS[remark.mark]}  {remark.text}") for remark in remarks(heads)]
     return Group(*parts)
 
 

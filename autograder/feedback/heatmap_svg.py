@@ -10,6 +10,7 @@ stands in them besides numbers and names of this module's own is text, which `_t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 from markupsafe import Markup, escape
 
@@ -22,8 +23,9 @@ SUMS = 96  # right of them, for the rows' sums
 DARKEST = 0.55  # so that a number can be read on it, in light and in dark
 
 
+@lru_cache(maxsize=256)
 def heatmap_svg(grid: Grid) -> Markup:
-    """A grid as an `<svg>` element."""
+    """A grid as an `<svg>` element. What is expected is the same in many students' pages."""
     columns = max((len(row.cells) for row in grid.rows), default=0)
     sums = SUMS if any(row.total for row in grid.rows) else 8
     width, height = SIDE + columns * CELL + sums, HEAD + len(grid.rows) * CELL + 4

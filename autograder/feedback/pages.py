@@ -63,7 +63,8 @@ def _pictures(details: Details, assignment: Assignment) -> dict[str, list[_Pictu
     numbers = assignment.feedback.show_expected_numbers
 
     def picture(seen: AttentionSeen) -> _Picture:
-        return _Picture(caption(seen), grids(seen, numbers=numbers), remarks(seen))
+        heads = grids(seen, numbers=numbers)
+        return _Picture(caption(seen), heads, remarks(heads))
 
     return {
         stage.id: [picture(seen) for seen in details.attention if seen.stage == stage.id]

@@ -14,6 +14,8 @@ LONGEST_NAME = 150  # bytes: file systems allow 255, and a name stands beside ot
 
 def plain(text: str) -> str:
     """Text without control codes: colours, cursor moves, changes of direction, null bytes."""
+    if text.replace("\n", "").replace("\t", "").isprintable():  # most text: nothing to look for
+        return text
     return "".join(each if _is_shown(each) else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 

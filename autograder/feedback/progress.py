@@ -11,11 +11,13 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.text import Text
 
 from autograder.feedback.plain import one_line
 from autograder.feedback.words import points, status_of
 from autograder.result import Result
+
+#: How often in a second the bar is drawn; each time takes as much as writing a student's page.
+REFRESHED = 3
 
 
 class RunProgress:
@@ -32,6 +34,7 @@ class RunProgress:
             TimeRemainingColumn(),
             console=console,
             transient=True,
+            refresh_per_second=REFRESHED,
             disable=not console.is_terminal,
         )
         self._task = self._bar.add_task("grading", total=None)
@@ -62,12 +65,12 @@ class RunProgress:
         if not self._console.is_terminal:
             status = status_of(result)
             told = "" if status == "graded" else f" ({status})"
-            self._console.print(
-                Text(
-                    f"[{self._done}/{self._total}] {one_line(result.submission)}:"
-                    f" {points(result.score)} of {points(result.max_score)}{told}"
-                    + " (unchanged)"
-                    * again
-                ),
-                soft_wrap=True,
+            # Without `Console.print`, which would look for what a plain line has not got.
+            print(
+                f"[{self._done}/{self._total}] {one_line(result.submission)}:"
+                f" {points(result.score)} of {points(result.max_score)}{told}"
+                + " (unchanged)"
+                * again,
+                file=self._console.file,
+                flush=True,
             )
