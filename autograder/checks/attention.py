@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -16,7 +17,7 @@ from torch import Tensor
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require, told_shape
 from autograder.checks.roles import CONTRACT
-from autograder.checks.sample import Sample, Sizes
+from autograder.checks.sample import Sample, Sizes, all_alike, doubled, one_hot
 from autograder.checks.subject import Subject, build
 from autograder.compare import difference, same
 from autograder.sandbox.student import Student
@@ -56,8 +57,7 @@ def matches_in_any_form(
         sizes = replace(subject.sizes, tokens=count, batch=batch)
         texts.append((sample.tokens("length", sizes), "contiguous"))
     tokens = sample.tokens("strong", subject.sizes)
-    alike = tokens[:1].expand_as(tokens).contiguous()
-    texts += [(alike if layout == "expanded" else tokens, layout) for layout in layouts]
+    texts += [(all_alike(tokens) if layout == "expanded" else tokens, layout) for layout in layouts]
     calls = [subject.module.asked(text, layouts={0: layout}) for text, layout in texts]
     observe.each([subject.given(text) for text, _ in texts], subject.module.ask_each(calls))
 
@@ -82,8 +82,7 @@ def in_double(subject: Subject) -> Subject:
             excuse=lambda chain, explanation: True,
         )
     subject.module.double()
-    doubled = {role: weight.double() for role, weight in subject.weights.items()}
-    return subject.with_weights(doubled)
+    return subject.with_weights({role: doubled(held) for role, held in subject.weights.items()})
 
 
 # Weights seen through an identity -----------------------------------------------------------
@@ -99,11 +98,23 @@ def identity_weights(sample: Sample, sizes: Sizes, copies: int = 1) -> dict[str,
     weights = {
         role: sample.numbers(f"mild:{role}", sizes.d_in, sizes.d_out) for role in ("query", "key")
     }
-    weights["value"] = torch.eye(sizes.d_in).repeat(1, heads * copies)
+    weights["value"] = identities(sizes.d_in, heads * copies)
     if sizes.heads:
-        weights["output"] = torch.eye(sizes.d_out)
-        weights["output_bias"] = torch.zeros(sizes.d_out)
+        weights["output"] = one_hot(sizes.d_out)
+        weights["output_bias"] = zeros(sizes.d_out)
     return weights
+
+
+@lru_cache(maxsize=16)
+def identities(size: int, count: int) -> Tensor:
+    """Identity matrices side by side."""
+    return torch.eye(size).repeat(1, count)
+
+
+@lru_cache(maxsize=16)
+def zeros(size: int) -> Tensor:
+    """A bias that does nothing."""
+    return torch.zeros(size)
 
 
 def seen_weights(
@@ -120,8 +131,7 @@ def seen_weights(
         heads=heads,
     )
     subject = build(student, sample, name, sizes, weights=identity_weights(sample, sizes))
-    one_hot = torch.eye(tokens)
-    seen = subject(one_hot.expand(batch, -1, -1).contiguous() if batch else one_hot)
+    seen = subject(one_hot(tokens, batch))
     require(
         seen.shape[-1] == parts * tokens and seen.shape[-2] == tokens,
         f"shape {told_shape(seen.shape)}",
@@ -218,8 +228,7 @@ def scaled_by_root(student: Student, sample: Sample, name: str, sizes: Sizes) ->
             weights["output"] = torch.eye(width)
             weights["output_bias"] = torch.zeros(width)
         subject = build(student, sample, name, shape, weights=weights)
-        one_hot = torch.eye(tokens)
-        seen = subject(one_hot.unsqueeze(0) if sizes.batch else one_hot)
+        seen = subject(one_hot(tokens, batch=1 if sizes.batch else 0))
         last = seen.reshape(-1, seen.shape[-1])[tokens - 1, :tokens]
         gaps.append(last.clamp_min(1e-30).log().diff())
     root = math.sqrt(sizes.head_size)

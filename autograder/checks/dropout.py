@@ -19,7 +19,7 @@ from torch import Tensor
 from autograder.chain import Chain, Given, Values
 from autograder.checks.attention import identity_weights
 from autograder.checks.failures import CheckFailed, require
-from autograder.checks.sample import Sample, Sizes
+from autograder.checks.sample import Sample, Sizes, one_hot
 from autograder.checks.subject import build
 from autograder.compare import same
 from autograder.explain import Explanation
@@ -83,7 +83,7 @@ def watched(student: Student, sample: Sample, name: str, heads: int, rate: float
     )
     weights = identity_weights(sample, sizes, copies=2)
     subject = build(student, sample, name, sizes, dropout=rate, weights=weights)
-    tokens = torch.eye(TOKENS).expand(BATCH, -1, -1).contiguous()
+    tokens = one_hot(TOKENS, BATCH)
     kept, trained, again = subject.in_modes(tokens, (False, True, False))
     return Seen(kept, trained, again, rate, heads, subject.given(tokens), sample)
 

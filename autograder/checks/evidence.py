@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +13,7 @@ from torch import Tensor
 from autograder.catalogue import Catalogue
 from autograder.chain import Chain, Given, run
 from autograder.checks.failures import CheckFailed, Excuse, NotSeen, rows, told_shape
+from autograder.checks.kept import Kept
 from autograder.checks.marks import Check
 from autograder.compare import difference, same, tolerance
 from autograder.errors import KitFault
@@ -96,24 +96,20 @@ class References:
     """What a right program returns, kept for the inputs that come back with every submission."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[object, ...], tuple[Given, Tensor]] = OrderedDict()
+        self._kept: Kept[Tensor] = Kept(MOST_KEPT)
 
     def of(self, name: str, chain: Chain, given: Given) -> Tensor:
         """The reference's output for `given`; computed once for the same tensors."""
+        if given.parts:  # a student's own, other ones every time
+            return _right_output(chain, given)
         tensors = (given.tokens, given.query, given.scores, *given.weights.values())
-        sizes = (given.count, given.heads, given.context_length, *given.weights)
-        key = (name, *sizes, *map(id, tensors))
-        known = None if given.parts else self._kept.get(key)
-        if known is not None:
-            self._kept.move_to_end(key)
-            return known[1]
-        with torch.no_grad():
-            expected = run(chain, given)
-        if not given.parts:
-            self._kept[key] = given, expected  # what is kept keeps its tensors, so ids stay true
-            if len(self._kept) > MOST_KEPT:
-                self._kept.popitem(last=False)
-        return expected
+        words = (name, given.count, given.heads, given.context_length, *given.weights)
+        return self._kept.of(words, tensors, partial(_right_output, chain, given))
+
+
+def _right_output(chain: Chain, given: Given) -> Tensor:
+    with torch.no_grad():
+        return run(chain, given)
 
 
 #: References kept; more than one submission's checks ask for.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from autograder.checks.failures import CheckFailed
 from autograder.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import make, shapes_of, tensor_of
+from autograder.checks.subject import make, settle, shapes_of, tensor_of
 from autograder.compare import same
 from autograder.sandbox.student import ModuleProxy, Reply, Student, StudentFault
 
@@ -136,7 +136,7 @@ def armed(
         student.keep(what, (wrapper, *heads), each_roles)
     for number, (head, roles) in enumerate(zip(heads, each_roles, strict=True)):
         if roles is not None:
-            head.set(roles.settings(head_weights(sample, sizes, number)))
+            settle(head, roles, head_weights(sample, sizes, number))
     wrapper.eval()
     for head in heads:
         head.eval()
@@ -159,14 +159,21 @@ def head_output(reply: Reply, tokens: Tensor, sizes: Sizes) -> Tensor:
 
 
 def heads_and_whole(
-    wrapper: ModuleProxy, heads: list[ModuleProxy], tokens: Tensor, sizes: Sizes
-) -> tuple[tuple[Tensor, ...], Callable[[], Reply]]:
-    """What each head gives, `(b, T, d_out)`, and the wrapper's reply to the same tokens."""
-    calls = [head.asked(tokens) for head in heads]
-    replies = wrapper.ask_each([*calls, wrapper.asked(tokens, operators=True)])
-    shape = (*tokens.shape[:-1], sizes.d_out)
-    parts = tuple(tensor_of(next(replies).value, *shape) for _ in heads)
-    return parts, partial(next, replies)
+    wrapper: ModuleProxy, heads: list[ModuleProxy], texts: Sequence[Tensor], sizes: Sizes
+) -> Iterator[tuple[tuple[Tensor, ...], Callable[[], Reply]]]:
+    """For each text what each head gives, `(b, T, d_out)`, and the wrapper's reply; in one frame.
+
+    The reply must be taken before the next text's.
+    """
+    calls = []
+    for tokens in texts:
+        calls += [head.asked(tokens) for head in heads]
+        calls.append(wrapper.asked(tokens, operators=True))
+    replies = wrapper.ask_each(calls)
+    for tokens in texts:
+        shape = (*tokens.shape[:-1], sizes.d_out)
+        parts = tuple([tensor_of(next(replies).value, *shape) for _ in heads])
+        yield parts, partial(next, replies)
 
 
 def held_by(module: ModuleProxy) -> dict[str, Tensor]:

@@ -16,7 +16,7 @@ from autograder.checks.evidence import Observer
 from autograder.checks.failures import require, told_shape
 from autograder.checks.functions import rows_sum_to_one
 from autograder.checks.marks import criterion, dependence, own, setting, values
-from autograder.checks.sample import Sample, Sizes
+from autograder.checks.sample import Sample, Sizes, doubled
 from autograder.checks.subject import build, constructor_arguments, make
 from autograder.compare import difference, same
 from autograder.misconceptions.multi_head import CHAINS
@@ -177,12 +177,7 @@ def test_weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> 
 @setting("softmax", of=MHA)
 def test_large_scores_stay_finite(student: Student, sample: Sample, observe: Observer) -> None:
     """Scores of up to 80 in size, of little spread in a row, give finite outputs."""
-    tokens = sample.tokens("level", USUAL) * 0.125
-    tokens[..., 0] = 2.0
-    weights = sample.weights("strong", USUAL)
-    for role in ("query", "key"):
-        weights[role] = weights[role].clone()
-        weights[role][0] = 4.0
+    weights, tokens = sample.large(USUAL)
     subject = build(student, sample, MHA, USUAL, weights=weights)
     matches(observe, subject, tokens)
 
@@ -309,8 +304,7 @@ def test_every_weight_learns_and_nothing_else_is_kept(student: Student, sample: 
     """Gradients reach every weight; the same input gives the same output in eval mode."""
     subject = build(student, sample, MHA, EASY)
     tokens = sample.tokens("strong", EASY)
-    state.nothing_is_remembered(subject, sample, tokens)
-    state.gradients_arrive(subject, sample, tokens)
+    state.learns_and_keeps_nothing_else(subject, sample, tokens)
 
 
 @setting("form", of=MHA)
@@ -336,7 +330,7 @@ def test_one_tensor_comes_back(student: Student, sample: Sample) -> None:
 def test_double_precision_works(student: Student, sample: Sample, observe: Observer) -> None:
     """Converted with `.double()` the module works in float64, to its precision."""
     subject = attention.in_double(build(student, sample, MHA, USUAL))
-    matches(observe, subject, sample.tokens("strong", USUAL).double())
+    matches(observe, subject, doubled(sample.tokens("strong", USUAL)))
 
 
 @criterion("form", of=MHA)

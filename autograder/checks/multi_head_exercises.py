@@ -27,7 +27,14 @@ from autograder.checks.multi_head_wrapper import BIASED
 from autograder.checks.multi_head_wrapper import headed as headed
 from autograder.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import make, settled_roles, shapes_of, tensor_of, told_type
+from autograder.checks.subject import (
+    make,
+    settle,
+    settled_roles,
+    shapes_of,
+    tensor_of,
+    told_type,
+)
 from autograder.compare import same
 from autograder.explain import Explanation
 from autograder.misconceptions.multi_head import CHAINS
@@ -41,14 +48,21 @@ def test_merged_module_holds_the_weights_of_the_heads(
 ) -> None:
     """Each split weight is the heads' weights side by side; `out_proj` does nothing."""
     wrapper, heads = armed_to_merge(headed, sample, sizes)
-    headed.fetch(heads)
-    before = [held_by(head) for head in heads]
     joined = replace(sizes, d_out=sizes.heads * sizes.d_out)
     if sizes.bias and not any(path.endswith("bias") for head in heads for path in head.parameters):
         return  # heads that were given no bias are judged with the wrapper or with their class
     own, able, shapes, roles = holdable(headed, sample, joined)
+    before: list[dict[str, Tensor]] = []
+
+    def merge() -> object:
+        seen = headed.merge_heads.watched(wrapper, before=heads)
+        for head in heads:
+            head.know(next(seen))
+            before.append(held_by(head))
+        return next(seen).value
+
     try:
-        merged = must_be_split(built(headed, lambda: headed.merge_heads(wrapper)), own)
+        merged = must_be_split(built(headed, merge), own)
     except StudentRaised:
         if not able or able >= sample.weights("held", joined).keys():
             raise
@@ -180,7 +194,7 @@ def holdable(
         shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
         roles = settled_roles(module, sample, "MultiHeadAttention", sizes)
         wanted = sample.weights("held", sizes)
-        module.set(roles.settings(wanted))
+        settle(module, roles, wanted)
         held = roles.read(held_by(module))
     except (StudentFault, CheckFailed, RolesUnknown):
         return module, set(), {}, None

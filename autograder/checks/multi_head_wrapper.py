@@ -29,7 +29,7 @@ from autograder.checks.heads import (
 )
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import make, tensor_of
+from autograder.checks.subject import make, make_each, tensor_of
 from autograder.checks.trial import right
 from autograder.compare import same
 from autograder.sandbox.student import ModuleProxy, Student
@@ -63,17 +63,18 @@ def test_heads_stand_side_by_side(
     """The output is the outputs of the wrapper's own heads, joined along the last dimension."""
     wrapper, heads = armed(headed, sample, sizes)
     tokens = sample.tokens("strong", sizes)
-    parts, whole = heads_and_whole(wrapper, heads, tokens, sizes)
-    observe(Given(tokens=tokens, parts=parts), whole)
+    for parts, whole in heads_and_whole(wrapper, heads, (tokens,), sizes):
+        observe(Given(tokens=tokens, parts=parts), whole)
 
 
 @setting("stacking", of=WRAPPER)
 def test_any_number_of_tokens_works(headed: Student, sample: Sample, observe: Observer) -> None:
     """From one token to all that `context_length` allows."""
     wrapper, heads = armed(headed, sample, OTHER)
-    for count in (1, OTHER.context_length):
-        tokens = sample.tokens("length", replace(OTHER, tokens=count, batch=1))
-        parts, whole = heads_and_whole(wrapper, heads, tokens, OTHER)
+    counts = (1, OTHER.context_length)
+    texts = [sample.tokens("length", replace(OTHER, tokens=count, batch=1)) for count in counts]
+    each = heads_and_whole(wrapper, heads, texts, OTHER)
+    for tokens, (parts, whole) in zip(texts, each, strict=True):
         observe(Given(tokens=tokens, parts=parts), whole)
 
 
@@ -157,10 +158,9 @@ def test_heads_are_a_module_list(headed: Student) -> None:
     """`heads` is a ModuleList, so that the heads' weights are the wrapper's parameters."""
     wrapper = make(headed, WRAPPER, USUAL)
     registered = {path for path, _ in wrapper.submodules}
-    hidden = {path for path, _ in wrapper.hidden_modules}
     if "heads.0" not in registered:
         require(
-            "heads.0" not in hidden,
+            "heads.0" not in {path for path, _ in wrapper.hidden_modules},
             "heads in a plain list",
             "heads in an nn.ModuleList",
             misconception="heads-in-list",
@@ -179,8 +179,10 @@ def test_bias_reaches_the_heads(headed: Student, findings: dict[str, bool]) -> N
     if not findings[TAKES_BIAS]:
         return  # what its head has no argument for, a wrapper cannot hand on
     # A head that follows `qkv_bias` stands here: the student's own, or one in its place.
-    for sizes, misconception in ((BIASED, "bias-ignored"), (USUAL, "bias-always")):
-        heads = heads_of(make(headed, WRAPPER, sizes), sizes.heads)
+    both = ((BIASED, "bias-ignored"), (USUAL, "bias-always"))
+    made = make_each(headed, WRAPPER, [sizes for sizes, _ in both])
+    for (sizes, misconception), wrapper in zip(both, made, strict=True):
+        heads = heads_of(wrapper, sizes.heads)
         places = [roles.places for head in heads if (roles := head_roles(head, sizes)) is not None]
         found = [f"{role}_bias" in held for held in places for role in ROLES]
         require(

@@ -7,7 +7,7 @@ teacher who calls pytest by hand gets the same object from `conftest.py`.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -18,10 +18,10 @@ from autograder.assignment import Assignment, Stage
 from autograder.checks.borrowing import borrowed_in
 from autograder.checks.by_pytest import end_by_pytest, plain_fixture
 from autograder.checks.evidence import Evidence, Observer, Outcome, References, outcome_of
-from autograder.checks.marks import Check, check_of
+from autograder.checks.place import Place, place_of
 from autograder.checks.sample import Sample
 from autograder.checks.seeing import look_ahead
-from autograder.checks.trial import Trial, catalogue_of, right
+from autograder.checks.trial import Trial, right
 from autograder.errors import KitFault
 from autograder.sandbox.student import Student
 
@@ -47,9 +47,10 @@ def equivalents_of(assignment: Assignment) -> dict[str, str]:
     return found
 
 
-def check_id(stage: Stage, item: pytest.Item) -> str:
-    """A check's stable name: `causal::test_a_later_token_cannot_change_an_earlier_output`."""
-    return f"{stage.id}::{item.name}"
+Substitute = Callable[[str], Student]
+Unaided = Callable[[], Student]
+#: Stage and name of some checks, and these in the order in which they are asked.
+Turn = tuple[Stage, str, list[pytest.Item]]
 
 
 class Checks:
@@ -60,7 +61,8 @@ class Checks:
         self.sample = Sample(secret)
         self.trial: Trial | None = None
         self._references = References()
-        self._places: dict[pytest.Item, tuple[Stage, Check]] = {}
+        self._places: dict[pytest.Item, Place] = {}
+        self._turns: tuple[Sequence[pytest.Item], tuple[Turn, ...]] = ((), ())
 
     @property
     def now(self) -> Trial:
@@ -74,8 +76,7 @@ class Checks:
     @pytest.fixture
     def student(self, request: pytest.FixtureRequest) -> Student:
         """The submission's names, good for this check alone."""
-        stage, _ = self.place(request.node)
-        return self.now.student(check_id(stage, request.node))
+        return self._student(self.place(request.node))
 
     @pytest.fixture(name="sample")
     def given_sample(self) -> Sample:
@@ -85,35 +86,44 @@ class Checks:
     @pytest.fixture
     def observe(self, request: pytest.FixtureRequest) -> Observer:
         """Compares with the reference and records what was seen."""
-        stage, check = self.place(request.node)
-        return self._observer(check_id(stage, request.node), check)
+        return self._observer(self.place(request.node))
 
     @pytest.fixture
-    def substitute(self, request: pytest.FixtureRequest) -> Callable[[str], Student]:
+    def substitute(self, request: pytest.FixtureRequest) -> Substitute:
         """Puts trusted stand-ins in the place of names that the student has not got."""
-        stage, _ = self.place(request.node)
-        return lambda source: self.now.substitute(check_id(stage, request.node), source)
+        return self._substitute(self.place(request.node))
 
     @pytest.fixture
-    def unaided(self, request: pytest.FixtureRequest) -> Callable[[], Student]:
+    def unaided(self, request: pytest.FixtureRequest) -> Unaided:
         """Gives the student's names once they are wanted without stand-ins."""
-        stage, _ = self.place(request.node)
-        return lambda: self.now.student(check_id(stage, request.node))
+        return self._unaided(self.place(request.node))
 
     @pytest.fixture
     def findings(self) -> dict[str, bool]:
         """What checks found out about this submission and need not find out again."""
         return self.now.findings
 
+    def _student(self, place: Place) -> Student:
+        return self.now.student(place.identifier)
+
+    def _observer(self, place: Place) -> Observer:
+        evidence = self.now.evidence
+        return Observer(evidence, place.catalogue, place.identifier, place.check, self._references)
+
+    def _substitute(self, place: Place) -> Substitute:
+        return lambda source: self.now.substitute(place.identifier, source)
+
+    def _unaided(self, place: Place) -> Unaided:
+        return lambda: self.now.student(place.identifier)
+
     # How a check ends -----------------------------------------------------------------------
 
-    def place(self, item: pytest.Item) -> tuple[Stage, Check]:
-        """Stage and mark of a check."""
-        if item not in self._places:
-            assert isinstance(item, pytest.Function)
-            check = check_of(item)
-            self._places[item] = self.assignment.stage_of(check.name), check
-        return self._places[item]
+    def place(self, item: pytest.Item) -> Place:
+        """Where a check belongs, and how it is called."""
+        found = self._places.get(item)
+        if found is None:
+            found = self._places[item] = place_of(item, self.assignment, MAKERS)
+        return found
 
     def run(
         self,
@@ -151,7 +161,8 @@ class Checks:
                     wrong.add(name)
                 if lost & JUDGED:
                     faulty.add(name)
-            evidence.outcomes.sort(key=lambda outcome: self._rank(outcome.check.name))
+            ranks = {place.check.name: place.rank for place in map(self.place, items)}
+            evidence.outcomes.sort(key=lambda outcome: ranks[outcome.check.name])
             if wrong:
                 self._look_with_borrowed_functions(items, trial, faulty)
         finally:
@@ -160,22 +171,27 @@ class Checks:
             self.trial = None
         return evidence
 
-    def _in_turn(
-        self, items: Sequence[pytest.Item], trial: Trial
-    ) -> Iterator[tuple[Stage, str, list[pytest.Item]]]:
+    def _in_turn(self, items: Sequence[pytest.Item], trial: Trial) -> Iterator[Turn]:
         """Stage, name and checks, name by name as written.
 
         While a stand-in is in the guest, names of the stage that need it too come first, since to
         put it there once more takes a fresh guest.
         """
-        ordered = sorted(items, key=self._order)
-        left = [(*place, list(group)) for place, group in groupby(ordered, self._name_of)]
+        left = list(self._all_turns(items))
         while left:
             chosen = 0
             if trial.has_stand_in:
                 alike = (each[0] is left[0][0] and stands_in(each[2]) for each in left)
                 chosen = next((number for number, wants in enumerate(alike) if wants), 0)
             yield left.pop(chosen)
+
+    def _all_turns(self, items: Sequence[pytest.Item]) -> tuple[Turn, ...]:
+        """The checks name by name: the same for every submission."""
+        if self._turns[0] is not items:
+            ordered = sorted(items, key=self._order)
+            groups = groupby(ordered, self._name_of)
+            self._turns = items, tuple([(*place, list(group)) for place, group in groups])
+        return self._turns[1]
 
     def _ask(
         self, items: Sequence[pytest.Item], trial: Trial, stage: Stage, thorough: bool
@@ -187,17 +203,17 @@ class Checks:
         """
         wrong, sound = thorough, True
         for item in items:
-            _, check = self.place(item)
+            place = self.place(item)
+            check = place.check
             if check.kind in LAZY and not wrong:
                 continue
-            identifier = check_id(stage, item)
             absent = trial.absent(check)
             if absent is None:
                 outcome = self._outcome(item, trial, taking_over=sound)
                 if outcome.status != "passed" and trial.help(stage):
                     return False
             else:
-                outcome = replace(absent, check_id=identifier)
+                outcome = replace(absent, check_id=place.identifier)
             sound = sound and outcome.status == "passed"
             wrong = wrong or (check.kind == "values" and outcome.status != "passed")
             trial.evidence.outcomes.append(outcome)
@@ -216,10 +232,10 @@ class Checks:
             return all(
                 self._passes(item)
                 for item in items
-                for stage, check in [self.place(item)]
-                if check.kind in JUDGED
-                and check.name == name
-                and (everything or check_id(stage, item) in failed)
+                for place in [self.place(item)]
+                if place.check.kind in JUDGED
+                and place.check.name == name
+                and (everything or place.identifier in failed)
             )
 
         lost = {
@@ -240,24 +256,23 @@ class Checks:
         not well then is asked again of new modules, so that no point is lost to what an earlier
         check left behind.
         """
-        stage, check = self.place(item)
-        identifier = check_id(stage, item)
+        place = self.place(item)
         recorded = len(trial.evidence.recorded)
         shelf = trial.session.shelf
         shelf.open, shelf.touched = taking_over, False
         try:
-            outcome = outcome_of(identifier, check, self.end_of(item))
+            outcome = outcome_of(place.identifier, place.check, self.end_of(item))
         finally:
             shelf.open = False
         if not shelf.touched or outcome.status in ("passed", "timeout", "killed"):
             return outcome
         del trial.evidence.recorded[recorded:]
-        return outcome_of(identifier, check, self.end_of(item))
+        return outcome_of(place.identifier, place.check, self.end_of(item))
 
     def _passes(self, item: pytest.Item) -> bool:
         """Whether a check passes. Raises `KitFault` where it fails by itself."""
-        stage, check = self.place(item)
-        return outcome_of(check_id(stage, item), check, self.end_of(item)).status == "passed"
+        place = self.place(item)
+        return outcome_of(place.identifier, place.check, self.end_of(item)).status == "passed"
 
     def end_of(self, item: pytest.Item) -> BaseException | None:
         """Run one test; what it raised.
@@ -267,65 +282,51 @@ class Checks:
         goes pytest's way.
         """
         assert isinstance(item, pytest.Function)
-        given: dict[str, object] = dict(item.callspec.params) if hasattr(item, "callspec") else {}
-        stage, check = self.place(item)
-        identifier = check_id(stage, item)
-        makers: dict[str, Callable[[], object]] = {
-            "student": lambda: self.now.student(identifier),
-            "sample": lambda: self.sample,
-            "observe": lambda: self._observer(identifier, check),
-            "substitute": lambda: lambda source: self.now.substitute(identifier, source),
-            "unaided": lambda: lambda: self.now.student(identifier),
-            "findings": lambda: self.now.findings,
-        }
-
-        def give(name: str) -> object:
-            if name not in given:
-                if name in makers:
-                    given[name] = makers[name]()
-                else:
-                    fixture = plain_fixture(item, name)
-                    assert fixture is not None  # looked at before
-                    given[name] = fixture.func(**{each: give(each) for each in fixture.argnames})
-            return given[name]
-
-        asked = item._fixtureinfo.argnames
-        if not all(self._is_plain(item, name, {*given, *makers}) for name in asked):
+        place = self.place(item)
+        if not place.plain:
             return end_by_pytest(item)
+        given = dict(place.given)
         try:
-            item.obj(**{name: give(name) for name in asked})
+            item.obj(**{name: self._give(item, place, name, given) for name in place.asked})
         except Exception as error:
             return error
         return None
 
-    def _is_plain(self, item: pytest.Function, name: str, known: set[str]) -> bool:
-        """Whether a fixture is to be had without pytest."""
-        if name in known:
-            return True
-        fixture = plain_fixture(item, name)
-        return fixture is not None and all(
-            self._is_plain(item, each, known) for each in fixture.argnames
-        )
-
-    def _observer(self, identifier: str, check: Check) -> Observer:
-        catalogue = catalogue_of(self.assignment, check.name)
-        return Observer(self.now.evidence, catalogue, identifier, check, self._references)
+    def _give(
+        self, item: pytest.Function, place: Place, name: str, given: dict[str, object]
+    ) -> object:
+        """An argument of a test or of a fixture; each is made once for a test."""
+        if name not in given:
+            maker = MAKERS.get(name)
+            if maker is not None:
+                given[name] = maker(self, place)
+            else:
+                fixture = plain_fixture(item, name)
+                assert fixture is not None  # looked at when the place was found
+                asked = {each: self._give(item, place, each, given) for each in fixture.argnames}
+                given[name] = fixture.func(**asked)
+        return given[name]
 
     def _name_of(self, item: pytest.Item) -> tuple[Stage, str]:
         """The name that a check calls, and its stage."""
-        stage, check = self.place(item)
-        return stage, check.name
+        place = self.place(item)
+        return place.stage, place.check.name
 
     def _order(self, item: pytest.Item) -> tuple[tuple[int, int], bool]:
         """Stage by stage, name by name, properties after everything else; else as written."""
-        _, check = self.place(item)
-        return self._rank(check.name), check.kind in LAZY
+        place = self.place(item)
+        return place.rank, place.check.kind in LAZY
 
-    def _rank(self, name: str) -> tuple[int, int]:
-        """The place of a name's stage, and the name's within it."""
-        stage = self.assignment.stage_of(name)
-        return self.assignment.stages.index(stage), stage.names.index(name)
 
+#: How what a test may ask for is made without pytest, by its name.
+MAKERS: Mapping[str, Callable[[Checks, Place], object]] = {
+    "student": Checks._student,
+    "sample": lambda checks, place: checks.sample,
+    "observe": Checks._observer,
+    "substitute": Checks._substitute,
+    "unaided": Checks._unaided,
+    "findings": lambda checks, place: checks.now.findings,
+}
 
 #: Kinds of check that a name must pass to be right.
 JUDGED = frozenset({"values", "own"})

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import permutations
 
 import torch
@@ -112,13 +113,26 @@ class Roles:
 def roles_of(shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, output: bool) -> Roles:
     """The roles in a module whose parameters have these shapes by path.
 
-    Raises `RolesUnknown` for a role that no parameter plays.
+    Raises `RolesUnknown` for a role that no parameter plays. Modules of the same shapes have the
+    very same roles: most submissions use the contract's names.
     """
+    if len(shapes) > MOST_PARAMETERS:
+        return _roles_of(tuple(shapes.items()), d_in, d_out, output)
+    return _known_roles_of(tuple(shapes.items()), d_in, d_out, output)
+
+
+#: Parameters of a module whose roles are kept; no attention of one layer has more.
+MOST_PARAMETERS = 16
+
+
+def _roles_of(
+    there: tuple[tuple[str, tuple[int, ...]], ...], d_in: int, d_out: int, output: bool
+) -> Roles:
     wanted = ("query", "key", "value", "output") if output else ("query", "key", "value")
     sized = {(d_in, d_out), (d_out, d_in), (d_out, d_out), (d_out,)}
     sized |= {(3 * d_out, d_in), (d_in, 3 * d_out)}
-    there = tuple(shapes)
-    shapes = {path: shape for path, shape in shapes.items() if shape in sized | {(3 * d_out,)}}
+    sized.add((3 * d_out,))
+    shapes = {path: shape for path, shape in there if shape in sized}
     places: dict[str, Place] = {}
     exact = True
     for role in wanted:
@@ -136,8 +150,11 @@ def roles_of(shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, outpu
         places.update(_fused(shapes, d_in, d_out))
     for role in wanted:
         if role not in places and role != "output":
-            raise RolesUnknown(CONTRACT[role], there)
+            raise RolesUnknown(CONTRACT[role], [path for path, _ in there])
     return Roles(places, exact)
+
+
+_known_roles_of = lru_cache(maxsize=512)(_roles_of)
 
 
 def layouts_of(

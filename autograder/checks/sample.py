@@ -11,6 +11,7 @@ import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -37,6 +38,29 @@ class Sizes:
         return self.d_out // max(self.heads, 1)
 
 
+# What is made of the same numbers for every submission is made once: it is known by the tensor
+# itself, which nobody changes.
+
+
+@lru_cache(maxsize=64)
+def all_alike(tensor: Tensor) -> Tensor:
+    """The first item of a tensor in the place of every item."""
+    return tensor[:1].expand_as(tensor).contiguous()
+
+
+@lru_cache(maxsize=64)
+def doubled(tensor: Tensor) -> Tensor:
+    """The same numbers in float64."""
+    return tensor.double()
+
+
+@lru_cache(maxsize=16)
+def one_hot(tokens: int, batch: int = 0) -> Tensor:
+    """Tokens of which each has a column of its own: `(T, T)`, or `(b, T, T)`."""
+    alone = torch.eye(tokens)
+    return alone.expand(batch, -1, -1).contiguous() if batch else alone
+
+
 class Sample:
     """Numbers by label. What is asked for again is given from memory."""
 
@@ -44,17 +68,19 @@ class Sample:
         self._secret = secret
         self._numbers: dict[tuple[str, tuple[int, ...], float], Tensor] = {}
         self._weights: dict[tuple[str, Sizes], dict[str, Tensor]] = {}
+        self._large: dict[Sizes, tuple[dict[str, Tensor], Tensor]] = {}
 
     def numbers(self, label: str, *shape: int, reach: float = 1.0) -> Tensor:
         """Numbers between -reach and reach, evenly spread, of any shape."""
         key = (label, shape, reach)
-        if key not in self._numbers:
+        known = self._numbers.get(key)
+        if known is None:
             count = math.prod(shape)
             seed = self._secret + b"\0" + f"{label}:{shape}".encode()
             drawn = bytearray(hashlib.shake_256(seed).digest(2 * count))
             whole = torch.frombuffer(drawn, dtype=torch.int16) if count else torch.empty(0)
-            self._numbers[key] = (whole.float() / 2**15 * reach).reshape(shape)
-        return self._numbers[key]
+            known = self._numbers[key] = (whole.float() / 2**15 * reach).reshape(shape)
+        return known
 
     def tokens(self, label: str, sizes: Sizes) -> Tensor:
         """`(b, T, d_in)`, or `(T, d_in)` without a batch; no two items alike."""
@@ -78,6 +104,19 @@ class Sample:
         if key not in self._weights:
             self._weights[key] = self._drawn(label, sizes)
         return dict(self._weights[key])
+
+    def large(self, sizes: Sizes) -> tuple[dict[str, Tensor], Tensor]:
+        """Weights and tokens of scores of up to 80 in size, of little spread in a row."""
+        if sizes not in self._large:
+            tokens = self.tokens("level", sizes) * 0.125
+            tokens[..., 0] = 2.0
+            weights = self.weights("strong", sizes)
+            for role in ("query", "key"):
+                weights[role] = weights[role].clone()
+                weights[role][0] = 4.0
+            self._large[sizes] = weights, tokens
+        weights, tokens = self._large[sizes]
+        return dict(weights), tokens
 
     def _drawn(self, label: str, sizes: Sizes) -> dict[str, Tensor]:
         reach = 2.0

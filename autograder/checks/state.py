@@ -13,10 +13,10 @@ from autograder.chain import Chain, Given, StepRaises, run
 from autograder.checks.failures import CheckFailed, require, told_shape
 from autograder.checks.roles import CONTRACT, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import Subject, make, plain_tensors, tensor_of, told_type
+from autograder.checks.subject import Subject, make_each, plain_tensors, tensor_of, told_type
 from autograder.compare import same
 from autograder.explain import Explanation
-from autograder.sandbox.student import ModuleProxy, Student
+from autograder.sandbox.student import ModuleProxy, Reply, Student
 
 #: What may follow a role's name in the path of its weight.
 ENDINGS = ("", ".weight")
@@ -76,8 +76,9 @@ def _is_elsewhere(role: str, shapes: Mapping[str, tuple[int, ...]], sizes: Sizes
 
 def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
     """Biases of query, key and value are there with `qkv_bias=True` and only then."""
-    for wanted in (False, True):
-        module = make(student, name, replace(sizes, bias=wanted))
+    both = (False, True)
+    made = make_each(student, name, [replace(sizes, bias=wanted) for wanted in both])
+    for wanted, module in zip(both, made, strict=True):
         if len(module.parameters) <= 2 * (name == "MultiHeadAttention"):
             return  # weights that are no parameters are judged as such
         shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
@@ -102,11 +103,32 @@ def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
             )
 
 
-def gradients_arrive(subject: Subject, sample: Sample, tokens: Tensor) -> None:
-    """Every weight gets a gradient, and none that is zero (the key's bias excepted)."""
+def learns_and_keeps_nothing_else(subject: Subject, sample: Sample, tokens: Tensor) -> None:
+    """Calls do not depend on earlier ones, and gradients reach every weight; in one frame."""
+    between = sample.numbers("between", *tokens.shape)
     cotangent = sample.numbers("cotangent", *tokens.shape[:-1], subject.sizes.d_out)
-    reply = subject.module.ask(tokens, cotangent=cotangent)
-    tensor_of(reply.value, *cotangent.shape)
+    module = subject.module
+    calls = [module.asked(text) for text in (tokens, between, tokens)]
+    replies = module.ask_each([*calls, module.asked(tokens, cotangent=cotangent)])
+    first, _, again = [tensor_of(next(replies).value, *cotangent.shape) for _ in calls]
+    nothing_is_remembered(first, again)
+    gradients_arrive(subject, tokens, next(replies))
+
+
+def nothing_is_remembered(first: Tensor, again: Tensor) -> None:
+    """Two calls in eval mode gave the same, with another call between them."""
+    require(
+        same(again, first),
+        "another output at the second call",
+        "the same output for the same input in eval mode",
+        misconception="weights-made-anew",
+        unsteady=True,
+    )
+
+
+def gradients_arrive(subject: Subject, tokens: Tensor, reply: Reply) -> None:
+    """Every weight got a gradient, and none that is zero (the key's bias excepted)."""
+    tensor_of(reply.value, *tokens.shape[:-1], subject.sizes.d_out)
     given = subject.given(tokens)
     for role, place in subject.roles.places.items():
         if role == "key_bias" or place.path not in subject.module.parameters:
@@ -133,19 +155,6 @@ def reaches_nobody(given: Given, role: str, chain: Chain, explanation: Explanati
     except (StepRaises, RuntimeError, IndexError, KeyError):
         return True
     return gradient is None or not bool((gradient.abs() > 0).any())
-
-
-def nothing_is_remembered(subject: Subject, sample: Sample, tokens: Tensor) -> None:
-    """Two calls in eval mode give the same, with another call between them."""
-    between = sample.numbers("between", *tokens.shape)
-    first, _, again = subject.each((tokens, between, tokens))
-    require(
-        same(again, first),
-        "another output at the second call",
-        "the same output for the same input in eval mode",
-        misconception="weights-made-anew",
-        unsteady=True,
-    )
 
 
 def one_tensor_comes_back(subject: Subject, tokens: Tensor) -> None:

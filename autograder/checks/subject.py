@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from torch import Tensor
 
 from autograder.chain import Given, run
 from autograder.checks.failures import CheckFailed, told_shape
+from autograder.checks.kept import Kept
 from autograder.checks.roles import Roles, RolesUnknown, layouts_of
 from autograder.checks.sample import Sample, Sizes
 from autograder.compare import same
@@ -104,10 +106,15 @@ def constructor_arguments(name: str, sizes: Sizes, dropout: float) -> dict[str, 
 
 def make(student: Student, name: str, sizes: Sizes, dropout: float = 0.0) -> ModuleProxy:
     """Build a module of the student's with these sizes, with the weights that it gives itself."""
-    module = getattr(student, name)(**constructor_arguments(name, sizes, dropout))
-    if not isinstance(module, ModuleProxy):
-        raise CheckFailed(f"{name}(...) gave no module", "an nn.Module")
-    return module
+    return next(make_each(student, name, (sizes,), dropout))
+
+
+def make_each(
+    student: Student, name: str, all_sizes: Sequence[Sizes], dropout: float = 0.0
+) -> Iterator[ModuleProxy]:
+    """The same for several sizes in one frame; what one raises is raised in its place."""
+    arguments = [constructor_arguments(name, sizes, dropout) for sizes in all_sizes]
+    return student.proxy(name).make_each(arguments)
 
 
 def shapes_of(module: ModuleProxy) -> dict[str, tuple[int, ...]]:
@@ -127,7 +134,20 @@ def plain_tensors(module: ModuleProxy) -> dict[str, Parameter]:
 
 def settle(module: ModuleProxy, roles: Roles, weights: Mapping[str, Tensor]) -> None:
     """Put weights where their roles lie."""
-    module.set(roles.settings(weights))
+    module.set(settings_of(roles, weights))
+
+
+def settings_of(roles: Roles, weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """By path, what to put there so that a module of these roles holds `weights`.
+
+    The same weights come back with every submission, and nearly always the same roles.
+    """
+    objects = (roles, *weights.values())
+    return SETTINGS.of(tuple(weights), objects, partial(roles.settings, weights))
+
+
+#: More settings than one submission's checks ask for.
+SETTINGS: Kept[Mapping[str, Tensor]] = Kept(400)
 
 
 def settled_roles(module: ModuleProxy, sample: Sample, name: str, sizes: Sizes) -> Roles:

@@ -1,11 +1,14 @@
-"""A call as a check asks for it, and all that it showed."""
+"""A call as a check asks for it, and all that it showed.
+
+Both are made for every call; a struct is made several times faster than a frozen data class.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import torch
 
 from .wire import Layout
@@ -14,19 +17,17 @@ if TYPE_CHECKING:
     from .student import ModuleProxy
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(msgspec.Struct, frozen=True):
     """All that a call showed. What was not asked for is empty."""
 
     value: Any
-    arguments: list[Any] = field(default_factory=list)  # the tensor arguments, after the call
+    arguments: list[Any] = []  # the tensor arguments, after the call
     gradients: dict[str, torch.Tensor | None] | None = None  # None: no output of that shape
-    operators: dict[str, int] = field(default_factory=dict)
+    operators: dict[str, int] = {}
     printed: bool = False
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """One call of a function or a module, and what is wanted of it besides its value.
 
     arguments_wanted: the tensor arguments as they are afterwards. operators_wanted: what it
@@ -39,8 +40,8 @@ class Asked:
     name: str
     target: str | ModuleProxy
     arguments: tuple[Any, ...]
-    keywords: Mapping[str, Any] = field(default_factory=dict)
-    layouts: Mapping[int, Layout] = field(default_factory=dict)
+    keywords: Mapping[str, Any] = {}
+    layouts: Mapping[int, Layout] = {}
     cotangent: torch.Tensor | None = None
     arguments_wanted: bool = False
     operators_wanted: bool = False

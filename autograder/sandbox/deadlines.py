@@ -51,6 +51,7 @@ class Deadlines:
     def __init__(self, limits: TimeLimits) -> None:
         self._limits = limits
         self._hangs: Counter[tuple[str, bool]] = Counter()  # by name, of calls and of the rest
+        self._usual = Grant(limits.call_seconds, limits.wall_factor)  # where nothing has hung
         self._check_seconds = self._check_left = 0.0
         self._submission_left = limits.submission_seconds
         self._again_left = limits.submission_seconds  # for loading it again because it hung
@@ -65,6 +66,8 @@ class Deadlines:
         stand_in: whether trusted functions stand in the place of the student's.
         """
         limits = self._limits
+        if not self._hangs and limits.call_seconds <= min(self._submission_left, self._check_left):
+            return self._usual
         most = limits.call_seconds * self._part(name, is_call, stand_in)
         if not most:
             told = f"{name} timed out before, so it was not run again"

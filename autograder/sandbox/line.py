@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
@@ -22,7 +23,7 @@ from .deadlines import Deadlines
 from .faults import StudentFault
 from .frames import Broken
 from .inmate import Gone, Inmate, Overrun
-from .tensors import Cargo
+from .packing import Parcel
 from .text import clean, clean_line
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class LoadReport:
     notes: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=1024)  # the same checks for every submission
 def seed_of(check: str, number: int = 0) -> int:
     """The seed of a check's request, the same on every machine."""
     digest = hashlib.blake2b(check.encode(), digest_size=8).digest()
@@ -79,7 +81,7 @@ class Line:
         self._hung = False  # the last guest
         self._answered = 0  # bytes of tensors
         self._pending: list[messages.Operation] = []
-        self.cargo = Cargo()  # tensors of the next request
+        self.cargo = Parcel()  # tensors of the next request
         self.fatal: StudentFault | None = None  # why no guest can be had any more
         self.loss: StudentFault | None = None  # why the last guest of this check is gone
         self.number = 0  # of the guest
@@ -126,7 +128,7 @@ class Line:
             self.number += 1
 
     def _drop_pending(self) -> None:
-        self._pending, self.cargo = [], Cargo()
+        self._pending, self.cargo = [], Parcel()
 
     def ready(self) -> Inmate:
         """A guest with the submission in it."""
@@ -232,21 +234,24 @@ class Line:
         return last, tensors
 
     def ask_each(
-        self, name: str, asked: tuple[messages.Operation, ...], kind: type[_Outcome]
+        self,
+        name: str,
+        asked: tuple[messages.Operation, ...],
+        kind: type[_Outcome] | tuple[type[_Outcome], ...],
     ) -> tuple[list[_Outcome | messages.Raised], list[torch.Tensor]]:
         """Send what is pending and several operations: their outcomes up to one that raised.
 
-        What is pending and raises stands for the first of them. All together have the budget of
-        one request.
+        kind: of every answer, or several that are possible. What is pending and raises stands for
+        the first of them. All together have the budget of one request.
         """
         operations = (*self._pending, *asked)
         cargo = self.cargo
         self._drop_pending()
-        is_call = any(isinstance(operation, messages.Call) for operation in asked)
+        is_call = messages.Call in map(type, asked)
         deadlines = self._deadlines
         grant = deadlines.grant(name, is_call, self._source is not None)
         guest = self.ready()
-        seeds = tuple(self._next_seed() for _ in operations)
+        seeds = self._next_seeds(len(operations))
         charged = 0.0
         try:
             outcomes, tensors = guest.ask(
@@ -275,20 +280,21 @@ class Line:
             if not isinstance(outcome, (kind, messages.Raised)):
                 raise self.broken(Broken("an answer of another kind"))
             told.append(outcome)
-        self._take_in(tensors)
+        self._take_in(guest.answered)
         return told, tensors
 
-    def _take_in(self, tensors: list[torch.Tensor]) -> None:
-        """Bound what the judge has to read and keep: its time is not the guest's."""
-        self._answered += sum(tensor.nbytes for tensor in tensors)
+    def _take_in(self, size: int) -> None:
+        """Bound the bytes of tensors to read and keep: the judge's time is not the guest's."""
+        self._answered += size
         if self._answered > _MOST_ANSWERED:
             megabytes = _MOST_ANSWERED >> 20
             self.fatal = faults.StudentKilled(f"it answered with more than {megabytes} MB in all")
             raise self.lost(self.fatal)
 
-    def _next_seed(self) -> int:
-        self._requests += 1
-        return (self._seed + self._requests * _STRIDE) & _MOST_SEED
+    def _next_seeds(self, count: int) -> tuple[int, ...]:
+        first, seed = self._requests + 1, self._seed
+        self._requests += count
+        return tuple([(seed + n * _STRIDE) & _MOST_SEED for n in range(first, first + count)])
 
     def fault(self, name: str, raised: messages.Raised) -> StudentFault:
         """What a name raised."""

@@ -7,7 +7,8 @@ guest; one that is used later is the kit's own fault and says so.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -15,30 +16,25 @@ from autograder.errors import KitFault
 
 from . import faults, messages, values, wire
 from .frames import Broken
+from .inside import Inside
 from .line import Found, Line, LoadReport, seed_of
+from .replies import reply_of
 from .shelf import Shelf
-from .student import Asked, ModuleProxy, Parameter, Proxy, Reply, Student
-from .text import clean_line
+from .student import Asked, ModuleProxy, Proxy, Reply, Student
 
 if TYPE_CHECKING:
     from .room import Sandbox
 
 __all__ = ["Found", "LoadReport", "Session", "seed_of"]
 
-_Outcome = TypeVar("_Outcome")
-_MOST_MATCHED = 40  # notes on arguments; a class may have another constructor at every call
 
-
-class Session:
+class Session(Inside):
     """The judge's view of one submission while it is graded."""
 
     def __init__(self, sandbox: Sandbox, files: tuple[wire.SourceFile, ...]) -> None:
         self._specs = {spec.name: spec for spec in sandbox.names}
         self._check_seconds = sandbox.limits.check_seconds
-        self._line = Line(sandbox, files)
-        self._check_number = 0
-        self._last_handle = 0
-        self._matched: dict[str, None] = {}
+        super().__init__(Line(sandbox, files))
         self.shelf = Shelf()
 
     @property
@@ -115,35 +111,43 @@ class Session:
         self._line.retire()
         self._line.fatal = self._line.fatal or faults.StudentKilled("the session is over")
 
-    def _must_be_now(self, check: int) -> None:
-        if check != self._check_number:
-            raise KitFault("a proxy of another check was used")
-
-    def _must_be_here(self, proxy: ModuleProxy) -> None:
-        check, guest = proxy.at
-        if check == self._check_number and guest == self._line.number and self._line.up:
-            return
-        if check == self._check_number and self._line.loss is not None:
-            raise self._line.loss  # whoever hung or crashed took this module along
-        raise KitFault(f"{proxy!r} is of another check, or of a guest that is gone")
-
     # --- names --------------------------------------------------------------------------------
 
-    def make(
-        self, check: int, name: str, args: Sequence[Any], keywords: Mapping[str, Any]
-    ) -> ModuleProxy:
-        """Build a class by the contract's keywords."""
+    def make_each(
+        self, check: int, name: str, arguments: Sequence[Mapping[str, Any]]
+    ) -> Iterator[ModuleProxy]:
+        """Build a class by the contract's keywords, once or several times in one frame.
+
+        What one of them raises comes in its place, and ends it.
+        """
         self._must_be_now(check)
+        self._line.ready()
+        operations = []
+        for keywords in arguments:
+            given = {key: self._outgoing(value) for key, value in keywords.items()}
+            operations.append(messages.Make(name, self._new_handle(), given))
+        answers, _ = self._line.ask_each(name, tuple(operations), messages.Answer)
+        for operation, answer in zip(operations, answers, strict=False):
+            if isinstance(answer, messages.Raised):
+                raise self._line.fault(name, answer)
+            self._line.hear(answer.printed)
+            yield self._module(name, answer, operation.handle)
+
+    def _proxy(
+        self,
+        name: str,
+        value: wire.ModuleValue,
+        notes: tuple[str, ...] = (),
+        dropped: tuple[str, ...] = (),
+    ) -> ModuleProxy:
+        return ModuleProxy(self, self._check_number, name, value, notes, dropped)
+
+    def keywords(self, name: str, args: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """All arguments of a class by the contract's keywords."""
         parameters = self._specs[name].parameters
         if len(args) > len(parameters):
             raise KitFault(f"{name} takes {len(parameters)} arguments")
-        named = dict(zip(parameters, args, strict=False)) | dict(keywords)
-        self._line.ready()
-        handle = self._new_handle()
-        given = {key: self._outgoing(value) for key, value in named.items()}
-        answer, _ = self._line.ask(name, messages.Make(name, handle, given), messages.Answer)
-        self._line.hear(answer.printed)
-        return self._module(name, answer, handle)
+        return dict(zip(parameters, args, strict=False)) | dict(named)
 
     def take(self, check: int, what: Hashable) -> tuple[tuple[ModuleProxy, ...], Any] | None:
         """What an earlier check left for later ones, if its guest is still there."""
@@ -161,14 +165,41 @@ class Session:
         name = calls[0].name
         outcomes, tensors = self._line.ask_each(name, operations, messages.Answer)
         for call in calls:
-            for value in (call.target, *call.arguments):
-                if isinstance(value, ModuleProxy):
-                    value.forget_tensors()
+            _forget_tensors(call)
         for call, answer in zip(calls, outcomes, strict=False):
             if isinstance(answer, messages.Raised):
                 raise self._line.fault(name, answer)
             self._line.hear(answer.printed)
             yield self._reply(call, answer, tensors)
+
+    def watch(
+        self, call: Asked, before: Sequence[ModuleProxy], after: Sequence[ModuleProxy]
+    ) -> Iterator[Any]:
+        """A call, and what modules hold before and after it, all in one frame.
+
+        Gives the tensors of each of `before`, the reply, and those of each of `after`; what cannot
+        be had is raised in its place, and ends it.
+        """
+        for proxy in (*before, *after):
+            self._must_be_here(proxy)
+        self._line.ready()
+        asked: tuple[Asked | ModuleProxy, ...] = (*before, call, *after)
+        operations = [
+            self._operation(each) if isinstance(each, Asked) else messages.Fetch(each.handle)
+            for each in asked
+        ]
+        outcomes, tensors = self._line.ask_each(call.name, tuple(operations), _CALLED_OR_SEEN)
+        _forget_tensors(call)
+        for each, outcome in zip(asked, outcomes, strict=False):
+            if isinstance(outcome, messages.Raised):
+                raise self._line.fault(each.name, outcome)
+            if isinstance(each, Asked) and isinstance(outcome, messages.Answer):
+                self._line.hear(outcome.printed)
+                yield self._reply(each, outcome, tensors)
+            elif isinstance(each, ModuleProxy) and isinstance(outcome, messages.Tensors):
+                yield self._all_incoming(each.name, outcome.values, tensors)
+            else:
+                raise self._line.broken(Broken("an answer of another kind"))
 
     def _operation(self, call: Asked) -> messages.Call:
         self._must_be_now(call.check)
@@ -182,7 +213,7 @@ class Session:
             target if isinstance(target, str) else target.handle,
             tuple([self._outgoing(value) for value in call.arguments]),
             {key: self._outgoing(value) for key, value in call.keywords.items()},
-            dict(call.layouts),
+            dict(call.layouts) if call.layouts else {},
             None if cotangent is None else values.outgoing_tensor(cotangent, self._line.cargo),
             call.arguments_wanted,
             call.operators_wanted,
@@ -194,140 +225,23 @@ class Session:
     def _reply(
         self, call: Asked, answer: messages.Answer, tensors: Sequence[torch.Tensor]
     ) -> Reply:
-        name = call.name
-        handed = sum(isinstance(value, torch.Tensor) for value in call.arguments)
-
-        def slope(value: wire.TensorValue | None) -> torch.Tensor | None:
-            if value is None:
-                return None
-            found = values.sent(tensors, value)
-            if not (found.is_floating_point() or found.is_complex()):
-                raise Broken("a gradient of whole numbers")
-            return found
-
         try:
-            gradients = answer.gradients
-            after = answer.arguments or ()
-            if len(after) != handed * call.arguments_wanted:
-                raise Broken("other arguments than were handed over")
-            return Reply(
-                self._incoming(name, answer.value, tensors),
-                [self._incoming(name, value, tensors) for value in after],
-                None
-                if gradients is None
-                else {clean_line(path): slope(value) for path, value in gradients.items()},
-                {clean_line(key): count for key, count in (answer.operators or {}).items()},
-                bool(answer.printed),
-            )
+            return reply_of(call, answer, tensors, partial(self._incoming, call.name, tensors))
         except Broken as broken:
             raise self._line.broken(broken) from None
 
-    # --- modules ------------------------------------------------------------------------------
 
-    def defer(self, proxy: ModuleProxy, operation: messages.Operation) -> None:
-        """An operation without an answer; it goes along with the next request."""
-        self._must_be_here(proxy)
-        self._line.defer(proxy.name, operation)
+_CALLED_OR_SEEN: tuple[type[messages.Answer | messages.Tensors], ...] = (
+    messages.Answer,
+    messages.Tensors,
+)
 
-    def tell(
-        self, proxy: ModuleProxy, operation: messages.Operation, kind: type[_Outcome]
-    ) -> _Outcome:
-        """An operation on a module with an answer of a kind."""
-        self._must_be_here(proxy)
-        return self._line.ask(proxy.name, operation, kind)[0]
 
-    def fetch(self, proxies: Sequence[ModuleProxy]) -> list[dict[str, Any]]:
-        """All parameters and buffers of each of some modules, in one frame."""
-        for proxy in proxies:
-            self._must_be_here(proxy)
-        name = proxies[0].name
-        operations = tuple([messages.Fetch(proxy.handle) for proxy in proxies])
-        answers, tensors = self._line.ask_each(name, operations, messages.Tensors)
-        found = []
-        for answer in answers:
-            if isinstance(answer, messages.Raised):
-                raise self._line.fault(name, answer)
-            found.append(self._all_incoming(name, answer.values, tensors))
-        return found
-
-    def assign(self, proxy: ModuleProxy, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Set tensors by path, with the next request."""
-        self._must_be_here(proxy)
-        known = proxy.parameters | proxy.buffers
-        for path, tensor in tensors.items():
-            if path in known and known[path].shape != tuple(tensor.shape):
-                raise faults.StudentFault(
-                    f"{path} has the shape {known[path].shape}, not {tuple(tensor.shape)}"
-                )
-        cargo = self._line.cargo
-        taken = {path: values.outgoing_tensor(tensor, cargo) for path, tensor in tensors.items()}
-        self.defer(proxy, messages.Assign(proxy.handle, taken))
-
-    def children(self, proxy: ModuleProxy, paths: Sequence[str]) -> list[ModuleProxy]:
-        """Proxies of submodules, told in one frame."""
-        self._must_be_here(proxy)
-        operations = tuple(
-            [messages.Child(proxy.handle, path, self._new_handle()) for path in paths]
-        )
-        answers, _ = self._line.ask_each(proxy.name, operations, messages.Answer)
-        found = []
-        for operation, answer in zip(operations, answers, strict=False):
-            if isinstance(answer, messages.Raised):
-                raise self._line.fault(proxy.name, answer)
-            child = self._module(proxy.name, answer, operation.child)
-            child.training = proxy.training
-            found.append(child)
-        return found
-
-    def attributes(self, proxy: ModuleProxy) -> dict[str, Any]:
-        """Tensors and scalars that a module keeps outside torch's dictionaries."""
-        self._must_be_here(proxy)
-        operation = messages.Attributes(proxy.handle)
-        found, tensors = self._line.ask(proxy.name, operation, messages.SlotList)
-        told: dict[str, Any] = {
-            clean_line(slot.path): Parameter(proxy, slot) for slot in found.tensors
-        }
-        return told | self._all_incoming(proxy.name, found.scalars, tensors)
-
-    def _new_handle(self) -> int:
-        self._last_handle += 1
-        return self._last_handle
-
-    def _module(self, name: str, answer: messages.Answer, handle: int) -> ModuleProxy:
-        value = answer.value
-        if not isinstance(value, wire.ModuleValue) or value.handle != handle:
-            raise self._line.broken(Broken("another module came back"))
-        made = ModuleProxy(self, self._check_number, name, value, answer.notes, answer.dropped)
-        for note in made.notes:
-            if len(self._matched) < _MOST_MATCHED:
-                self._matched[f"{name}: {note}"] = None
-        return made
-
-    # --- values -------------------------------------------------------------------------------
-
-    def _handle_of(self, value: Any) -> int | None:
-        if not isinstance(value, ModuleProxy):
-            return None
-        self._must_be_here(value)
-        return value.handle
-
-    def _outgoing(self, value: Any) -> wire.Value:
-        return values.outgoing(value, self._line.cargo, self._handle_of)
-
-    def _incoming(self, name: str, value: wire.Value, tensors: Sequence[torch.Tensor]) -> Any:
-        def module(found: wire.ModuleValue) -> ModuleProxy:
-            return ModuleProxy(self, self._check_number, name, found)
-
-        return values.incoming(value, tensors, module)
-
-    def _all_incoming(
-        self, name: str, found: Mapping[str, wire.Value], tensors: Sequence[torch.Tensor]
-    ) -> dict[str, Any]:
-        try:
-            incoming = self._incoming
-            return {clean_line(p): incoming(name, value, tensors) for p, value in found.items()}
-        except Broken as broken:
-            raise self._line.broken(broken) from None
+def _forget_tensors(call: Asked) -> None:
+    """Of the modules that a call may have changed."""
+    for value in (call.target, *call.arguments):
+        if isinstance(value, ModuleProxy):
+            value.forget_tensors()
 
 
 def _check_layouts(layouts: Mapping[int, wire.Layout], args: Sequence[Any]) -> None:

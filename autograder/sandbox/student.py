@@ -24,6 +24,8 @@ from .faults import (
     StudentTimeout,
     WireBroken,
 )
+from .parameter import Parameter
+from .proxy import Proxy
 from .text import clean_line
 from .values import Opaque
 from .wire import Layout
@@ -50,75 +52,6 @@ __all__ = [
 ]
 
 
-# A table, since torch imports whole compilers when it is asked for some names.
-_DTYPES = {name: found for name, found in vars(torch).items() if isinstance(found, torch.dtype)}
-
-
-class Parameter:
-    """One parameter or buffer; its numbers are fetched when they are first looked at."""
-
-    def __init__(self, owner: ModuleProxy, slot: wire.Slot) -> None:
-        self._owner = owner
-        self._slot = slot
-        self.path = clean_line(slot.path)
-        self.shape = tuple(slot.shape)
-        self.dtype = _DTYPES.get(slot.dtype)
-        self.device = clean_line(slot.device)
-        self.requires_grad = slot.requires_grad
-
-    @property
-    def tensor(self) -> Any:
-        """The numbers; an `Opaque` where they cannot travel."""
-        return self._owner.tensors().get(self.path)
-
-    def __repr__(self) -> str:
-        return f"Parameter({self.path!r}, {self.shape}, {self.dtype})"
-
-
-class Proxy:
-    """A contract name of the student's, to be called as if it were here."""
-
-    def __init__(self, session: Session, check: int, name: str, kind: str) -> None:
-        self._session = session
-        self._check = check
-        self.name = name
-        self.kind = kind
-
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Call the function, or build the class by its contract's keywords."""
-        if self.kind == "class":
-            return self._session.make(self._check, self.name, args, keywords)
-        return self.ask(*args, **keywords).value
-
-    def ask(
-        self,
-        *args: Any,
-        layouts: Mapping[int, Layout] | None = None,
-        cotangent: torch.Tensor | None = None,
-        arguments: bool = False,
-        operators: bool = False,
-        grad: bool = False,
-        unfilled: bool = False,
-        **keywords: Any,
-    ) -> Reply:
-        """The full form of a call; gradients are enabled only with `cotangent` or `grad`."""
-        return self._session.call(
-            Asked(
-                self._check,
-                self.name,
-                self.name,
-                args,
-                keywords,
-                layouts or {},
-                cotangent,
-                arguments,
-                operators,
-                grad,
-                unfilled,
-            )
-        )
-
-
 class ModuleProxy:
     """A module of the student's. It lives in one guest and is good for one check."""
 
@@ -137,8 +70,8 @@ class ModuleProxy:
         self.name = name
         self.handle = value.handle
         self.class_name = clean_line(value.class_name)
-        self.notes = tuple(clean_line(note) for note in notes)  # how arguments were matched
-        self.dropped = tuple(clean_line(lost) for lost in dropped)  # those without a place
+        self.notes = tuple(map(clean_line, notes))  # how arguments were matched
+        self.dropped = tuple(map(clean_line, dropped))  # those without a place
         self.training = True
         self._converted = False
         self._learn(value)
@@ -153,12 +86,35 @@ class ModuleProxy:
         self.forget_tensors()
 
     def _learn(self, value: wire.ModuleValue) -> None:
-        self.parameters = {
-            clean_line(slot.path): Parameter(self, slot) for slot in value.parameters
-        }
-        self.buffers = {clean_line(slot.path): Parameter(self, slot) for slot in value.buffers}
-        self.state_names = [clean_line(path) for path in value.state_names]
+        self._value = value
+        self._parameters: dict[str, Parameter] | None = None
+        self._buffers: dict[str, Parameter] | None = None
         self._tensors: dict[str, Any] | None = None
+
+    # Made when they are first looked at: of most modules, that is never.
+
+    @property
+    def parameters(self) -> dict[str, Parameter]:
+        """Its parameters by path."""
+        if self._parameters is None:
+            self._parameters = self._by_path(self._value.parameters)
+        return self._parameters
+
+    @property
+    def buffers(self) -> dict[str, Parameter]:
+        """Its buffers by path."""
+        if self._buffers is None:
+            self._buffers = self._by_path(self._value.buffers)
+        return self._buffers
+
+    def _by_path(self, slots: Sequence[wire.Slot]) -> dict[str, Parameter]:
+        made = [Parameter(self, slot) for slot in slots]
+        return {parameter.path: parameter for parameter in made}
+
+    @property
+    def state_names(self) -> list[str]:
+        """The names in its state dictionary."""
+        return [clean_line(path) for path in self._value.state_names]
 
     @property
     def at(self) -> tuple[int, int]:

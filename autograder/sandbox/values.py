@@ -16,7 +16,8 @@ from autograder.errors import KitFault
 
 from . import wire
 from .frames import Broken
-from .tensors import CannotTravel, Cargo
+from .packing import Parcel
+from .tensors import CannotTravel
 from .text import clean, clean_line
 
 
@@ -32,7 +33,7 @@ class Opaque:
     parts: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-def outgoing_tensor(value: torch.Tensor, cargo: Cargo) -> wire.TensorValue:
+def outgoing_tensor(value: torch.Tensor, cargo: Parcel) -> wire.TensorValue:
     """A tensor of the judge's, taken along."""
     try:
         return wire.TensorValue(cargo.add(value))
@@ -40,7 +41,7 @@ def outgoing_tensor(value: torch.Tensor, cargo: Cargo) -> wire.TensorValue:
         raise KitFault(f"a tensor cannot be sent: {reason.why}") from None
 
 
-def outgoing(value: Any, cargo: Cargo, handle: Callable[[Any], int | None]) -> wire.Value:
+def outgoing(value: Any, cargo: Parcel, handle: Callable[[Any], int | None]) -> wire.Value:
     """An argument for a student's code; `handle` knows the modules that live there."""
     if isinstance(value, torch.Tensor):
         return outgoing_tensor(value, cargo)

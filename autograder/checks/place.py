@@ -1,0 +1,69 @@
+"""What is known of a check before any submission comes: where it belongs and what it asks for.
+
+It is found out once and serves every submission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import NamedTuple
+
+import pytest
+
+from autograder.assignment import Assignment, Stage
+from autograder.catalogue import Catalogue
+from autograder.checks.by_pytest import plain_fixture
+from autograder.checks.marks import Check, check_of
+from autograder.checks.trial import catalogue_of
+
+
+class Place(NamedTuple):
+    """Where a check belongs, and how it is called.
+
+    identifier: its stable name, `causal::test_a_later_token_cannot_change_an_earlier_output`.
+    rank: the place of its stage, and of its name within the stage. given: its arguments by pytest's
+    marks. asked: all its arguments. plain: whether they can be had without pytest.
+    """
+
+    stage: Stage
+    check: Check
+    identifier: str
+    rank: tuple[int, int]
+    catalogue: Catalogue
+    given: Mapping[str, object]
+    asked: tuple[str, ...]
+    plain: bool
+
+
+def place_of(item: pytest.Item, assignment: Assignment, fixtures: Collection[str]) -> Place:
+    """The place of a collected check; `fixtures` are those that need no pytest."""
+    assert isinstance(item, pytest.Function)
+    check = check_of(item)
+    stage = assignment.stage_of(check.name)
+    given: dict[str, object] = dict(item.callspec.params) if hasattr(item, "callspec") else {}
+    asked = item._fixtureinfo.argnames
+    known = {*given, *fixtures}
+    return Place(
+        stage,
+        check,
+        f"{stage.id}::{item.name}",
+        rank_of(check.name, assignment),
+        catalogue_of(assignment, check.name),
+        given,
+        asked,
+        all(_is_plain(item, name, known) for name in asked),
+    )
+
+
+def rank_of(name: str, assignment: Assignment) -> tuple[int, int]:
+    """The place of a name's stage, and the name's within it."""
+    stage = assignment.stage_of(name)
+    return assignment.stages.index(stage), stage.names.index(name)
+
+
+def _is_plain(item: pytest.Function, name: str, known: set[str]) -> bool:
+    """Whether a fixture is to be had without pytest."""
+    if name in known:
+        return True
+    fixture = plain_fixture(item, name)
+    return fixture is not None and all(_is_plain(item, each, known) for each in fixture.argnames)
