@@ -33,7 +33,7 @@ class Asked(msgspec.Struct, frozen=True):
     arguments_wanted: the tensor arguments as they are afterwards. operators_wanted: what it
     dispatched. cotangent: gradients of everything, weighted with it. unfilled: random numbers are
     not drawn, so that what it makes has sizes and no numbers. training: the mode that the module is
-    put into first; None leaves it.
+    put into first; None leaves it. holding: tensors that it is given before, by path.
     """
 
     check: int
@@ -48,3 +48,4 @@ class Asked(msgspec.Struct, frozen=True):
     grad: bool = False
     unfilled: bool = False
     training: bool | None = None
+    holding: Mapping[str, torch.Tensor] = {}

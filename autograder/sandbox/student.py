@@ -141,8 +141,12 @@ class ModuleProxy:
         operators: bool = False,
         grad: bool = False,
         training: bool | None = None,
+        holding: Mapping[str, torch.Tensor] | None = None,
     ) -> Asked:
-        """A call to be made together with others, in a mode, or in the one it is in by then."""
+        """A call to be made together with others, in a mode, or in the one it is in by then.
+
+        holding: what is copied into parameters, buffers or attributes before; see `set`.
+        """
         if training is not None:
             self.training = training
         return Asked(
@@ -157,6 +161,7 @@ class ModuleProxy:
             operators,
             grad or self.training,
             training=training,
+            holding=holding or {},
         )
 
     def ask_each(self, calls: Sequence[Asked]) -> Iterator[Reply]:
