@@ -22,10 +22,18 @@ def tolerance(found: Tensor) -> float:
     return DOUBLE if found.dtype == torch.float64 else SINGLE
 
 
-def difference(found: Tensor, expected: Tensor) -> float:
+def scale_of(expected: Tensor) -> float:
+    """What a difference from these numbers is a share of."""
+    if expected.numel() == 0:
+        return _SMALLEST
+    return max(_largest(expected.float() if expected.dtype == torch.bool else expected), _SMALLEST)
+
+
+def difference(found: Tensor, expected: Tensor, scale: float | None = None) -> float:
     """The largest difference, as a share of the expected output's scale.
 
-    Infinite where shapes differ or where only one of both is a number; nan equals nan.
+    Infinite where shapes differ or where only one of both is a number; nan equals nan. scale: that
+    of `expected`, where it is known already (`scale_of`).
     """
     if found.shape != expected.shape:
         return float("inf")
@@ -39,7 +47,7 @@ def difference(found: Tensor, expected: Tensor) -> float:
         return 0.0
     apart = _largest(found - expected)
     if math.isfinite(apart):  # nothing odd in either: the usual case, done quickly
-        return apart / max(_largest(expected), _SMALLEST)
+        return apart / (scale_of(expected) if scale is None else scale)
     ours, theirs = expected.double(), found.double()
     finite = torch.isfinite(ours)
     if not torch.equal(finite, torch.isfinite(theirs)):
@@ -64,9 +72,9 @@ def _largest(numbers: Tensor) -> float:
     return float(numbers.abs().max())
 
 
-def same(found: Tensor, expected: Tensor) -> bool:
+def same(found: Tensor, expected: Tensor, scale: float | None = None) -> bool:
     """Whether both are the same numbers within the tolerance of `found`'s precision."""
-    return difference(found, expected) <= tolerance(found)
+    return difference(found, expected, scale) <= tolerance(found)
 
 
 def same_each(found: Tensor, expected: Tensor) -> Tensor:

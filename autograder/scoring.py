@@ -8,7 +8,7 @@ from typing import Any
 
 from autograder.assignment import Assignment, Criterion, Share, Stage
 from autograder.catalogue import Catalogue, load_catalogue
-from autograder.checks.evidence import Evidence, Recorded
+from autograder.checks.evidence import Evidence, Recorded, by_name
 from autograder.checks.further import Further
 from autograder.checks.trial import Trial
 from autograder.explain import borne_out, separated
@@ -67,10 +67,10 @@ def _witnesses(
     assignment: Assignment, stage: Stage, evidence: Evidence, further: Further | None
 ) -> dict[str, Witness]:
     catalogue = load_catalogue(stage.misconceptions)
+    outcomes_of, recorded_of = by_name(evidence.outcomes), by_name(evidence.recorded)
     found = {}
     for name in stage.names:
-        outcomes = [entry for entry in evidence.outcomes if entry.check.name == name]
-        recorded = evidence.of(name)
+        outcomes, recorded = outcomes_of.get(name, []), recorded_of.get(name, [])
         standing = standing_of(name, catalogue, outcomes, recorded)
         steady = not any(outcome.unsteady for outcome in outcomes)
         if name in evidence.borrowed and standing.kind != "null" and steady:
@@ -78,10 +78,12 @@ def _witnesses(
         if standing.explanation.alternatives and further is not None:
             standing = _asked_once_more(catalogue, standing, recorded, further)
         found[name] = Witness(catalogue, standing, outcomes, recorded, assignment.forbidden)
-    return {
+    settled = {
         name: replace(witness, standing=_settled(stage, witness.standing, found))
         for name, witness in found.items()
+        if witness.standing.explanation.alternatives
     }
+    return {**found, **settled}
 
 
 def _asked_once_more(

@@ -14,7 +14,7 @@ from autograder.checks.marks import Check
 from autograder.checks.plugin import equivalents_of
 from autograder.checks.trial import Trial, functions_in, only_functions
 from autograder.result import Status
-from autograder.sandbox.line import LoadReport
+from autograder.sandbox.loaded import LoadReport
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 EQUIVALENTS = equivalents_of(ASSIGNMENT)

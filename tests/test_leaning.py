@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from autograder.sandbox.leaning import globals_of, layers_of, notes_on
+from autograder.sandbox.leaning import globals_of, layers_in, notes_on
+from autograder.sandbox.modules import walk
 
 context_size = 6
 mask = torch.ones(6, 6).triu(1)
@@ -60,6 +61,16 @@ def test_a_local_or_an_attribute_of_the_same_name_and_torch_itself_are_no_global
     assert globals_of(nn.Linear) == {}
 
 
+def test_names_are_found_in_large_functions_as_well() -> None:
+    names = [f"size_{number}" for number in range(700)]
+    kind = type("Large", (nn.Module,), {})
+    namespace: dict[str, object] = dict.fromkeys(names, 5) | {"size_699": nn.Dropout(0.5)}
+    source = "def forward(self, x):\n" + "".join(f"    x = x.{name} + x\n" for name in names)
+    exec(source + "    return [size_699 for _ in x] + size_3", namespace)
+    kind.forward = namespace["forward"]
+    assert globals_of(kind).keys() == {"size_699", "size_3"}
+
+
 def test_each_is_told_by_its_name_and_kind() -> None:
     assert notes_on(Upright) == ()
     told = notes_on(Leaning)
@@ -70,4 +81,5 @@ def test_each_is_told_by_its_name_and_kind() -> None:
 
 def test_layers_are_found_in_what_is_registered_as_well() -> None:
     around = nn.Sequential(Upright(), Leaning())
-    assert [layer is shared_dropout for layer in layers_of(around)] == [True]
+    found = layers_in(part for _, part in walk(around))
+    assert [layer is shared_dropout for layer in found] == [True]

@@ -20,6 +20,7 @@ from autograder.checks.roles import CONTRACT
 from autograder.checks.sample import Sample, Sizes, all_alike, doubled, one_hot
 from autograder.checks.subject import Subject, build
 from autograder.compare import difference, same
+from autograder.sandbox.asking import Counted
 from autograder.sandbox.student import Student
 from autograder.sandbox.wire import Layout
 
@@ -34,9 +35,10 @@ def matches(
 ) -> Tensor:
     """The module's output is the reference's."""
     layouts: dict[int, Layout] = {} if layout is None else {0: layout}
+    counted: Counted = observe.counted if operators else {}
     return observe(
         subject.given(tokens),
-        lambda: subject.module.ask(tokens, operators=operators, layouts=layouts),
+        lambda: subject.module.ask(tokens, layouts=layouts, **counted),
     )
 
 

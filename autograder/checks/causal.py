@@ -94,7 +94,7 @@ def test_weights_are_the_softmax_of_what_may_be_seen(
 ) -> None:
     """Row i shares its weight among tokens 0 to i."""
     given = Given(scores=scores_of(sample, count))
-    observe(given, lambda: getattr(student, name).ask(given.scores, operators=True))
+    observe(given, lambda: getattr(student, name).ask(given.scores, **observe.counted))
 
 
 @dependence(of=BY_WEIGHTS)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor
@@ -46,12 +46,17 @@ class Seen:
     given: Given
     sample: Sample
 
-    @property
+    @cached_property
     def telling(self) -> Tensor:
         """Positions whose weight is large enough to say whether it was dropped."""
         size = self.kept.abs()
         finite = torch.where(torch.isfinite(size), size, 0.0)
         return finite > FAINT * finite.max()
+
+    @cached_property
+    def dropped(self) -> Tensor:
+        """Positions whose weight is 0 in training."""
+        return self.trained.abs() <= 1e-6
 
     def imagined(self, chain: Chain, explanation: Explanation) -> Seen | None:
         """What a module with the known mistakes and right dropout would have shown."""
@@ -129,9 +134,9 @@ def weights_are_dropped(seen: Seen) -> None:
         raise _wrong("no weights to be seen", None)
     if same(trained, kept):
         raise _wrong("nothing dropped in training mode", NOTHING_DROPPED)
-    dropped = trained.abs() <= 1e-6
+    dropped = seen.dropped
     enlarged = _near(trained, kept / (1 - seen.rate))
-    fits = (dropped | enlarged)[telling]
+    fits = dropped | enlarged | ~telling
     unpaired = _copies_differ(seen)
     if bool(fits.all()) and not unpaired:
         share = float(dropped[telling].float().mean())
@@ -191,8 +196,10 @@ def _copies_differ(seen: Seen) -> bool:
     parts = max(seen.heads, 1)
     if wide != parts * 2 * TOKENS:
         return False
-    kept = seen.kept.unflatten(-1, (parts, 2, TOKENS))
     trained = seen.trained.unflatten(-1, (parts, 2, TOKENS))
+    if torch.equal(trained[..., 0, :], trained[..., 1, :]):
+        return False  # to the bit: the usual case, seen at once
+    kept = seen.kept.unflatten(-1, (parts, 2, TOKENS))
     alike = _near(kept[..., 0, :], kept[..., 1, :])
     pairs = torch.nan_to_num(trained, nan=0.0, posinf=0.0, neginf=0.0)
     return bool((~_near(pairs[..., 0, :], pairs[..., 1, :]) & alike).any())
@@ -206,7 +213,7 @@ def _wrong(found: str, misconception: str | None) -> CheckFailed:
 
 def draws_are_independent(seen: Seen) -> None:
     """Texts of a batch, and heads, lose different weights."""
-    dropped = (seen.trained.abs() <= 1e-6) & seen.telling
+    dropped = seen.dropped & seen.telling
     if not bool(dropped.any()):
         return  # nothing is dropped: told by another check
     texts_alike = bool((dropped == dropped[:1]).all())

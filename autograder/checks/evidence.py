@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -15,10 +15,11 @@ from autograder.chain import Chain, Given, run
 from autograder.checks.failures import CheckFailed, Excuse, NotSeen, rows, told_shape
 from autograder.checks.kept import Kept
 from autograder.checks.marks import Check
-from autograder.compare import difference, same, tolerance
+from autograder.compare import difference, same, scale_of, tolerance
 from autograder.errors import KitFault
 from autograder.explain import Observation
 from autograder.result import Status
+from autograder.sandbox.asking import Counted
 from autograder.sandbox.student import Opaque, Reply, StudentFault, StudentRaised
 
 
@@ -69,6 +70,17 @@ class Evidence:
         return [entry for entry in self.recorded if entry.check.name == name]
 
 
+Entry = TypeVar("Entry", Outcome, Recorded)
+
+
+def by_name(entries: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """The same apart by the name that their check calls, in the order in which they came."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.check.name, []).append(entry)
+    return found
+
+
 def tensor_among(value: Any, shape: Sequence[int], expected: Tensor | None = None) -> Tensor | None:
     """The tensor in what came back: itself, or of a tuple the one with the expected shape.
 
@@ -92,13 +104,21 @@ def _is_right(part: Tensor, expected: Tensor) -> bool:
     return part.is_floating_point() and same(part.to(expected.dtype), expected)
 
 
+class Reference(NamedTuple):
+    """What a right program returns, its shape, and what a difference from it is a share of."""
+
+    output: Tensor
+    shape: tuple[int, ...]
+    scale: float
+
+
 class References:
     """What a right program returns, kept for the inputs that come back with every submission."""
 
     def __init__(self) -> None:
-        self._kept: Kept[Tensor] = Kept(MOST_KEPT)
+        self._kept: Kept[Reference] = Kept(MOST_KEPT)
 
-    def of(self, name: str, chain: Chain, given: Given) -> Tensor:
+    def of(self, name: str, chain: Chain, given: Given) -> Reference:
         """The reference's output for `given`; computed once for the same tensors."""
         if given.parts:  # a student's own, other ones every time
             return _right_output(chain, given)
@@ -107,9 +127,10 @@ class References:
         return self._kept.of(words, tensors, partial(_right_output, chain, given))
 
 
-def _right_output(chain: Chain, given: Given) -> Tensor:
+def _right_output(chain: Chain, given: Given) -> Reference:
     with torch.no_grad():
-        return run(chain, given)
+        output = run(chain, given)
+        return Reference(output, tuple(output.shape), scale_of(output))
 
 
 #: References kept; more than one submission's checks ask for.
@@ -117,7 +138,11 @@ MOST_KEPT = 400
 
 
 class Observer:
-    """Compares what a name gives with the reference and keeps what was seen."""
+    """Compares what a name gives with the reference and keeps what was seen.
+
+    counted: what to ask for with a call so that the operators are seen which the assignment
+    forbids its name.
+    """
 
     def __init__(
         self,
@@ -126,7 +151,9 @@ class Observer:
         check_id: str,
         check: Check,
         references: References,
+        counted: Counted,
     ) -> None:
+        self.counted = counted
         self._references = references
         self._evidence = evidence
         self._catalogue = catalogue
@@ -138,29 +165,26 @@ class Observer:
         """The chain of the check's name."""
         return self._catalogue.chains[self._check.name]
 
-    def reference(self, given: Given) -> Tensor:
-        """What a right program returns."""
-        return self._references.of(self._check.name, self.chain, given)
-
     def __call__(self, given: Given, ask: Callable[[], Reply]) -> Tensor:
         """Ask, compare with the reference, record; fails the check where they differ."""
-        expected = self.reference(given)
+        reference = self._references.of(self._check.name, self.chain, given)
+        expected = reference.output
         try:
             reply = ask()
         except StudentRaised as raised:
-            self._record(Observation(given, None, f"{raised.kind}: {raised.text}"), expected, {})
+            self._record(Observation(given, None, f"{raised.kind}: {raised.text}"), reference, {})
             raise
         value = tensor_among(reply.value, expected.shape, expected)
         if value is None:
             told = type(reply.value).__name__ if reply.value is not None else "None"
-            self._record(Observation(given, None, f"Returned: {told}"), expected, reply.operators)
+            self._record(Observation(given, None, f"Returned: {told}"), reference, reply.operators)
             raise CheckFailed(f"{told} came back", f"a tensor {told_shape(expected.shape)}")
         if value.is_complex():
-            self._record(Observation(given, None, "Returned: complex"), expected, reply.operators)
+            self._record(Observation(given, None, "Returned: complex"), reference, reply.operators)
             raise CheckFailed("complex numbers", "real numbers")
         comparable = value if value.is_floating_point() else value.to(torch.float32)
         seen = comparable.to(expected.dtype) if expected.dtype == torch.float64 else comparable
-        right = self._record(Observation(given, seen, ""), expected, reply.operators)
+        right = self._record(Observation(given, seen, ""), reference, reply.operators)
         if not right:
             raise self._difference(seen, expected)
         return value
@@ -171,10 +195,10 @@ class Observer:
             self(given, partial(next, replies))
 
     def _record(
-        self, observation: Observation, expected: Tensor, operators: Mapping[str, int]
+        self, observation: Observation, reference: Reference, operators: Mapping[str, int]
     ) -> bool:
         value = observation.value
-        right = value is not None and same(value, expected)
+        right = value is not None and same(value, reference.output, reference.scale)
         self._evidence.recorded.append(
             Recorded(
                 self._check_id,
@@ -182,7 +206,7 @@ class Observer:
                 observation,
                 right,
                 None if value is None else tuple(value.shape),
-                tuple(expected.shape),
+                reference.shape,
                 operators,
             )
         )

@@ -15,6 +15,7 @@ from autograder.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.subject import make, make_each, settle, shapes_of, tensor_of
 from autograder.compare import same
+from autograder.sandbox.asking import Counted
 from autograder.sandbox.student import ModuleProxy, Reply, Student, StudentFault
 
 WRAPPER = "MultiHeadAttentionWrapper"
@@ -160,16 +161,21 @@ def head_output(reply: Reply, tokens: Tensor, sizes: Sizes) -> Tensor:
 
 
 def heads_and_whole(
-    wrapper: ModuleProxy, heads: list[ModuleProxy], texts: Sequence[Tensor], sizes: Sizes
+    wrapper: ModuleProxy,
+    heads: list[ModuleProxy],
+    texts: Sequence[Tensor],
+    sizes: Sizes,
+    counted: Counted,
 ) -> Iterator[tuple[tuple[Tensor, ...], Callable[[], Reply]]]:
     """For each text what each head gives, `(b, T, d_out)`, and the wrapper's reply; in one frame.
 
-    The reply must be taken before the next text's.
+    The reply must be taken before the next text's. counted: which of the wrapper's operators
+    (`Observer.counted`).
     """
     calls = []
     for tokens in texts:
         calls += [head.asked(tokens) for head in heads]
-        calls.append(wrapper.asked(tokens, operators=True))
+        calls.append(wrapper.asked(tokens, **counted))
     replies = wrapper.ask_each(calls)
     for tokens in texts:
         shape = (*tokens.shape[:-1], sizes.d_out)

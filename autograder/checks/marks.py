@@ -97,3 +97,10 @@ def check_of(item: pytest.Function) -> Check:
     if len(checks) == 1:
         return next(iter(checks.values()))
     return checks[str(item.callspec.params["name"])]
+
+
+#: Kinds of check that a name must pass to be right.
+JUDGED = frozenset({"values", "own"})
+
+#: Kinds of check that are asked only where a name's outputs are not the reference's.
+LAZY = ("property", "dependence")

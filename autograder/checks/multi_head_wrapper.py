@@ -63,7 +63,7 @@ def test_heads_stand_side_by_side(
     """The output is the outputs of the wrapper's own heads, joined along the last dimension."""
     wrapper, heads = armed(headed, sample, sizes)
     tokens = sample.tokens("strong", sizes)
-    for parts, whole in heads_and_whole(wrapper, heads, (tokens,), sizes):
+    for parts, whole in heads_and_whole(wrapper, heads, (tokens,), sizes, observe.counted):
         observe(Given(tokens=tokens, parts=parts), whole)
 
 
@@ -73,7 +73,7 @@ def test_any_number_of_tokens_works(headed: Student, sample: Sample, observe: Ob
     wrapper, heads = armed(headed, sample, OTHER)
     counts = (1, OTHER.context_length)
     texts = [sample.tokens("length", replace(OTHER, tokens=count, batch=1)) for count in counts]
-    each = heads_and_whole(wrapper, heads, texts, OTHER)
+    each = heads_and_whole(wrapper, heads, texts, OTHER, observe.counted)
     for tokens, (parts, whole) in zip(texts, each, strict=True):
         observe(Given(tokens=tokens, parts=parts), whole)
 
@@ -136,16 +136,19 @@ def test_heads_get_the_dropout_rate(
     _, heads = armed(headed, sample, USUAL, dropout=0.5)
     tokens = sample.tokens("strong", USUAL)
 
+    stands_in = not findings[CAUSAL]  # whose dropout is right
+    alone = () if stands_in else (make(headed, CAUSAL, replace(USUAL, heads=0), dropout=0.5),)
+    modes = (False, True)
+    calls = [module.asked(tokens, training=mode) for module in (*alone, *heads) for mode in modes]
+    replies = heads[0].ask_each(calls)
+
     def vary(modules: Sequence[ModuleProxy]) -> bool:
-        modes = (False, True)
-        calls = [module.asked(tokens, training=mode) for module in modules for mode in modes]
-        outputs = [head_output(reply, tokens, USUAL) for reply in heads[0].ask_each(calls)]
+        outputs = [head_output(next(replies), tokens, USUAL) for _ in modules for _ in modes]
         return not any(
             same(trained, kept) for kept, trained in zip(outputs[::2], outputs[1::2], strict=True)
         )
 
-    stands_in = not findings[CAUSAL]  # whose dropout is right
-    if stands_in or vary([make(headed, CAUSAL, replace(USUAL, heads=0), dropout=0.5)]):
+    if vary(alone):
         require(
             vary(heads),
             "heads that drop nothing in training",

@@ -5,7 +5,7 @@ It is found out once and serves every submission.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -14,15 +14,17 @@ from autograder.assignment import Assignment, Stage
 from autograder.catalogue import Catalogue
 from autograder.checks.by_pytest import plain_fixture
 from autograder.checks.marks import Check, check_of
-from autograder.checks.trial import catalogue_of
+from autograder.checks.trial import catalogue_of, counted_for
+from autograder.sandbox.asking import Counted
 
 
 class Place(NamedTuple):
     """Where a check belongs, and how it is called.
 
     identifier: its stable name, `causal::test_a_later_token_cannot_change_an_earlier_output`.
-    rank: the place of its stage, and of its name within the stage. given: its arguments by pytest's
-    marks. asked: all its arguments. plain: whether they can be had without pytest.
+    rank: the place of its stage, and of its name within the stage. counted: which operators of its
+    name are to be seen. given: its arguments by pytest's marks. asked: all its arguments. plain:
+    whether they can be had without pytest.
     """
 
     stage: Stage
@@ -30,9 +32,11 @@ class Place(NamedTuple):
     identifier: str
     rank: tuple[int, int]
     catalogue: Catalogue
+    counted: Counted
     given: Mapping[str, object]
     asked: tuple[str, ...]
     plain: bool
+    item: pytest.Function
 
 
 def place_of(item: pytest.Item, assignment: Assignment, fixtures: Collection[str]) -> Place:
@@ -49,9 +53,11 @@ def place_of(item: pytest.Item, assignment: Assignment, fixtures: Collection[str
         f"{stage.id}::{item.name}",
         rank_of(check.name, assignment),
         catalogue_of(assignment, check.name),
+        counted_for(assignment, check.name),
         given,
         asked,
         all(_is_plain(item, name, known) for name in asked),
+        item,
     )
 
 
@@ -67,3 +73,12 @@ def _is_plain(item: pytest.Function, name: str, known: set[str]) -> bool:
         return True
     fixture = plain_fixture(item, name)
     return fixture is not None and all(_is_plain(item, each, known) for each in fixture.argnames)
+
+
+def stands_in(items: Sequence[pytest.Item]) -> bool:
+    """Whether some check among these may put stand-ins in the student's place."""
+    return any(
+        "substitute" in item._fixtureinfo.names_closure
+        for item in items
+        if isinstance(item, pytest.Function)
+    )

@@ -18,7 +18,9 @@ from autograder.assignment import Assignment, Stage
 from autograder.checks.borrowing import borrowed_in
 from autograder.checks.by_pytest import end_by_pytest, plain_fixture
 from autograder.checks.evidence import Evidence, Observer, Outcome, References, outcome_of
-from autograder.checks.place import Place, place_of
+from autograder.checks.marks import JUDGED, LAZY
+from autograder.checks.place import Place, place_of, stands_in
+from autograder.checks.rehearsing import Rehearsed
 from autograder.checks.sample import Sample
 from autograder.checks.seeing import look_ahead
 from autograder.checks.trial import Trial, right
@@ -61,7 +63,8 @@ class Checks:
         self.sample = Sample(secret)
         self.trial: Trial | None = None
         self._references = References()
-        self._places: dict[pytest.Item, Place] = {}
+        self._rehearsed = Rehearsed(self.sample, self._references)
+        self._places: dict[int, Place] = {}  # by the id of its item, which it holds
         self._turns: tuple[Sequence[pytest.Item], tuple[Turn, ...]] = ((), ())
 
     @property
@@ -107,8 +110,14 @@ class Checks:
         return self.now.student(place.identifier)
 
     def _observer(self, place: Place) -> Observer:
-        evidence = self.now.evidence
-        return Observer(evidence, place.catalogue, place.identifier, place.check, self._references)
+        return Observer(
+            self.now.evidence,
+            place.catalogue,
+            place.identifier,
+            place.check,
+            self._references,
+            place.counted,
+        )
 
     def _substitute(self, place: Place) -> Substitute:
         return lambda source: self.now.substitute(place.identifier, source)
@@ -120,9 +129,9 @@ class Checks:
 
     def place(self, item: pytest.Item) -> Place:
         """Where a check belongs, and how it is called."""
-        found = self._places.get(item)
+        found = self._places.get(id(item))
         if found is None:
-            found = self._places[item] = place_of(item, self.assignment, MAKERS)
+            found = self._places[id(item)] = place_of(item, self.assignment, MAKERS)
         return found
 
     def run(
@@ -201,6 +210,7 @@ class Checks:
         False where they ended early, as soon as one did not pass, because from then on a library's
         functions stand in the place of earlier stages' wrong ones: then all are to be run again.
         """
+        self._foresee(items, trial)
         wrong, sound = thorough, True
         for item in items:
             place = self.place(item)
@@ -218,6 +228,15 @@ class Checks:
             wrong = wrong or (check.kind == "values" and outcome.status != "passed")
             trial.evidence.outcomes.append(outcome)
         return True
+
+    def _foresee(self, items: Sequence[pytest.Item], trial: Trial) -> None:
+        """Ask at once what the checks of one name ask first."""
+        check = self.place(items[0]).check
+        if trial.absent(check) is None:
+            places = [(item, self.place(item)) for item in items]
+            script = self._rehearsed.script(check.name, places, trial.session)
+            if script is not None:
+                trial.foresee(script)
 
     def _look_with_borrowed_functions(
         self, items: Sequence[pytest.Item], trial: Trial, faulty: set[str]
@@ -285,27 +304,31 @@ class Checks:
         place = self.place(item)
         if not place.plain:
             return end_by_pytest(item)
-        given = dict(place.given)
         try:
-            item.obj(**{name: self._give(item, place, name, given) for name in place.asked})
+            item.obj(**self._given(item, place, place.asked, dict(place.given)))
         except Exception as error:
             return error
         return None
 
-    def _give(
-        self, item: pytest.Function, place: Place, name: str, given: dict[str, object]
-    ) -> object:
-        """An argument of a test or of a fixture; each is made once for a test."""
-        if name not in given:
+    def _given(
+        self,
+        item: pytest.Function,
+        place: Place,
+        asked: Sequence[str],
+        given: dict[str, object],
+    ) -> dict[str, object]:
+        """The arguments of a test or of a fixture; each is made once for a test."""
+        for name in asked:
+            if name in given:
+                continue
             maker = MAKERS.get(name)
             if maker is not None:
                 given[name] = maker(self, place)
             else:
                 fixture = plain_fixture(item, name)
                 assert fixture is not None  # looked at when the place was found
-                asked = {each: self._give(item, place, each, given) for each in fixture.argnames}
-                given[name] = fixture.func(**asked)
-        return given[name]
+                given[name] = fixture.func(**self._given(item, place, fixture.argnames, given))
+        return {name: given[name] for name in asked}
 
     def _name_of(self, item: pytest.Item) -> tuple[Stage, str]:
         """The name that a check calls, and its stage."""
@@ -327,18 +350,3 @@ MAKERS: Mapping[str, Callable[[Checks, Place], object]] = {
     "unaided": Checks._unaided,
     "findings": lambda checks, place: checks.now.findings,
 }
-
-#: Kinds of check that a name must pass to be right.
-JUDGED = frozenset({"values", "own"})
-
-#: Kinds of check that are asked only where a name's outputs are not the reference's.
-LAZY = ("property", "dependence")
-
-
-def stands_in(items: Sequence[pytest.Item]) -> bool:
-    """Whether some check among these may put stand-ins in the student's place."""
-    return any(
-        "substitute" in item._fixtureinfo.names_closure
-        for item in items
-        if isinstance(item, pytest.Function)
-    )

@@ -82,7 +82,9 @@ def test_scores_are_the_dot_products_with_every_input(
 ) -> None:
     """Each score is the dot product of the query with one input."""
     given = score_question(inputs.drawn(sample), row=1)
-    observe(given, lambda: student.attention_scores.ask(given.query, given.tokens, operators=True))
+    observe(
+        given, lambda: student.attention_scores.ask(given.query, given.tokens, **observe.counted)
+    )
 
 
 @criterion("scores", of="attention_scores")
@@ -147,7 +149,7 @@ def test_softmax_runs_over_the_last_dimension(
 ) -> None:
     """Whatever stands in front, the last dimension is shared out."""
     given = Given(scores=sample.numbers("scores", *shape, reach=4.0))
-    observe(given, lambda: student.softmax.ask(given.scores, operators=True))
+    observe(given, lambda: student.softmax.ask(given.scores, **observe.counted))
 
 
 @setting("softmax", of="softmax")
@@ -218,7 +220,7 @@ def test_context_vector_is_the_weighted_sum_of_the_inputs(
 ) -> None:
     """The inputs are weighted by the query's attention weights and added up."""
     given = score_question(inputs.drawn(sample), row=1)
-    observe(given, lambda: student.context_vector.ask(given.query, given.tokens, operators=True))
+    observe(given, lambda: student.context_vector.ask(given.query, given.tokens, **observe.counted))
 
 
 @criterion("context", of="context_vector")

@@ -24,7 +24,7 @@ def test_row_i_holds_the_weights_of_token_i(
 ) -> None:
     """Each row is what the softmax of one token's scores gives."""
     given = Given(tokens=inputs.drawn(sample))
-    observe(given, lambda: student.attention_weights.ask(given.tokens, operators=True))
+    observe(given, lambda: student.attention_weights.ask(given.tokens, **observe.counted))
 
 
 @criterion("softmax", of="attention_weights")
@@ -112,7 +112,7 @@ def test_context_vectors_are_weights_times_inputs(
 ) -> None:
     """Row i is the context vector of token i."""
     given = Given(tokens=inputs.drawn(sample))
-    observe(given, lambda: student.context_vectors.ask(given.tokens, operators=True))
+    observe(given, lambda: student.context_vectors.ask(given.tokens, **observe.counted))
 
 
 @criterion("context", of="context_vectors")

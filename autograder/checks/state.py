@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -136,13 +137,20 @@ def gradients_arrive(subject: Subject, tokens: Tensor, reply: Reply) -> None:
         if role.startswith("output") and role not in subject.weights:
             continue
         gradient = (reply.gradients or {}).get(place.path)
-        if gradient is None or not bool(((gradient != 0) & torch.isfinite(gradient)).any()):
+        if gradient is None or not _says_something(gradient):
             raise CheckFailed(
                 f"no gradient for `{place.path}`",
                 "a gradient for every weight",
                 misconception="gradient-cut",
                 excuse=partial(reaches_nobody, given, role),
             )
+
+
+def _says_something(gradient: Tensor) -> bool:
+    """Whether some number in it is finite and not zero."""
+    if gradient.numel() and 0.0 < float(torch.linalg.vector_norm(gradient, math.inf)) < math.inf:
+        return True  # the largest is: the usual case, one operation
+    return bool(((gradient != 0) & torch.isfinite(gradient)).any())
 
 
 def reaches_nobody(given: Given, role: str, chain: Chain, explanation: Explanation) -> bool:

@@ -14,6 +14,9 @@ from autograder.catalogue import Catalogue
 from autograder.checks.evidence import Evidence, Outcome
 from autograder.checks.marks import Check
 from autograder.result import Status
+from autograder.sandbox.asking import Counted
+from autograder.sandbox.foresight import Script
+from autograder.sandbox.library import is_attention
 from autograder.sandbox.room import Sandbox
 from autograder.sandbox.session import LoadReport, Session
 from autograder.sandbox.student import Student
@@ -173,6 +176,12 @@ class Trial:
         self.session.begin_check(check_id)
         return self.session.student(check_id)
 
+    def foresee(self, script: Script) -> None:
+        """Ask in one frame what the checks of a name ask first."""
+        if not self.lending:
+            self._bring(self._source)
+        self.session.foresee(script)
+
     def substitute(self, check_id: str, source: str) -> Student:
         """The student's names with trusted stand-ins beside them, for this check alone."""
         self._bring("\n".join(filter(None, (self._source, source))))
@@ -193,6 +202,18 @@ def catalogue_of(assignment: Assignment, name: str) -> Catalogue:
     from autograder.catalogue import load_catalogue
 
     return load_catalogue(assignment.stage_of(name).misconceptions)
+
+
+def counted_for(assignment: Assignment, name: str) -> Counted:
+    """Which operators a name's calls are to count: all of them, unless the library's attention is
+    all that the assignment forbids it."""
+    forbidden = (
+        pattern
+        for rule in assignment.forbidden
+        if not rule.within or name in rule.within
+        for pattern in rule.operators
+    )
+    return {"library": True} if all(map(is_attention, forbidden)) else {"operators": True}
 
 
 @lru_cache(maxsize=16)

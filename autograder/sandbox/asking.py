@@ -6,7 +6,7 @@ Both are made for every call; a struct is made several times faster than a froze
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import msgspec
 import torch
@@ -27,13 +27,21 @@ class Reply(msgspec.Struct, frozen=True):
     printed: bool = False
 
 
+class Counted(TypedDict, total=False):
+    """Which operators a call is asked to count: all, or those of the library's attention."""
+
+    operators: bool
+    library: bool
+
+
 class Asked(msgspec.Struct, frozen=True):
     """One call of a function or a module, and what is wanted of it besides its value.
 
     arguments_wanted: the tensor arguments as they are afterwards. operators_wanted: what it
-    dispatched. cotangent: gradients of everything, weighted with it. unfilled: random numbers are
-    not drawn, so that what it makes has sizes and no numbers. training: the mode that the module is
-    put into first; None leaves it. holding: tensors that it is given before, by path.
+    dispatched; library_wanted: of that the library's attention alone, which costs far less.
+    cotangent: gradients of everything, weighted with it. unfilled: random numbers are not drawn, so
+    that what it makes has sizes and no numbers. training: the mode that the module is put into
+    first; None leaves it. holding: tensors that it is given before, by path.
     """
 
     check: int
@@ -48,4 +56,5 @@ class Asked(msgspec.Struct, frozen=True):
     grad: bool = False
     unfilled: bool = False
     training: bool | None = None
+    library_wanted: bool = False
     holding: Mapping[str, torch.Tensor] = {}

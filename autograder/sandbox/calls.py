@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from . import library
 from .describe import children, is_a
 from .wire import Layout
 
@@ -103,35 +104,6 @@ class _Dispatched(torch.utils._python_dispatch.TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-# What library attention is called, and the operator that it stands for. Depending on its arguments
-# torch may compute it with products and a softmax of the ordinary kind, so the call itself counts.
-_STANDING_FOR = {
-    "scaled_dot_product": "function._scaled_dot_product_attention",
-    "multi_head_attention": "function._native_multi_head_attention",
-}
-
-
-class _Named(torch.overrides.TorchFunctionMode):
-    """Counts the library's functions, which may do their work by operators of plain names."""
-
-    def __init__(self, counts: dict[str, int]) -> None:
-        super().__init__()
-        self.counts = counts
-
-    def __torch_function__(
-        self,
-        func: Any,
-        types: Any,
-        args: Iterable[Any] = (),
-        kwargs: Mapping[str, Any] | None = None,
-    ) -> Any:
-        called = str(getattr(func, "__name__", ""))
-        for part, operator in _STANDING_FOR.items():
-            if part in called:
-                self.counts[operator] = self.counts.get(operator, 0) + 1
-        return func(*args, **(kwargs or {}))
-
-
 class _Unfilled(torch.overrides.TorchFunctionMode):
     """Leaves weights as they lie in memory: drawing millions of numbers takes its time."""
 
@@ -160,7 +132,10 @@ def unfilled(call: Callable[[], object]) -> object:
         return call()
 
 
-def counting(call: Callable[[], object], counts: dict[str, int]) -> object:
-    """Run a call and count what it dispatches."""
-    with _Named(counts), _Dispatched(counts):
+def counting(call: Callable[[], object], counts: dict[str, int], *, everything: bool) -> object:
+    """Run a call and count what it dispatches; not everything: the library's attention alone."""
+    if not everything:
+        with library.watched(counts):
+            return call()
+    with library.Named(counts), _Dispatched(counts):
         return call()

@@ -14,6 +14,7 @@ from .faults import StudentTimeout
 from .inmate import Overrun
 
 _MOST_HANGS = 2  # of one name, after which it is not run any more
+_FORESEEN = 0.25  # of a deadline, for all that is asked of a name at once
 _KEPT = 0.25  # of the second deadline, for what has not hung when the name was given up
 
 
@@ -84,6 +85,17 @@ class Deadlines:
         if left <= 0:
             raise StudentTimeout(whole, told)
         return Grant(left, wall_factor, told)
+
+    @property
+    def somebody_hung(self) -> bool:
+        """Whether a name has, so far."""
+        return bool(self._hangs)
+
+    def foresight(self) -> Grant:
+        """What may be taken by requests that are made before their checks come to ask."""
+        limits = self._limits
+        seconds = min(_FORESEEN * limits.call_seconds, max(self._submission_left, 0.0))
+        return Grant(seconds, limits.wall_factor / _FORESEEN)
 
     def _part(self, name: str, is_call: bool, stand_in: bool) -> float:
         """How much of a deadline a name may still take; nothing where it was given up.

@@ -15,7 +15,7 @@ from typing import Any, cast
 import msgspec
 import torch
 
-from . import calls, clean, leaning, loading, messages, modules, probe, wire
+from . import calls, clean, leaning, loading, messages, modes, modules, probe, wire
 from .describe import Describer, SourceLines, is_a, label, raised, words
 from .frames import Channel, Ended
 from .loading import arguments as signatures
@@ -35,6 +35,7 @@ _FIRST_OWN_HANDLE = 1 << 40  # below are those that the judge chooses
 
 _fit = signatures.fit
 _load = loading.load
+_put_into = modes.put_into
 
 
 class Guest:
@@ -179,8 +180,10 @@ class Guest:
         counts: dict[str, int] = {}
         if call.unfilled:
             output = calls.unfilled(lambda: target(*handed, **keywords))
-        elif call.operators_wanted:
-            output = calls.counting(lambda: target(*handed, **keywords), counts)
+        elif call.operators_wanted or call.library_wanted:
+            output = calls.counting(
+                lambda: target(*handed, **keywords), counts, everything=call.operators_wanted
+            )
         else:
             output = target(*handed, **keywords)
         clean.drop_modes()
@@ -196,7 +199,7 @@ class Guest:
             [describe.tensor(tensor) for tensor in given] if call.arguments_wanted else None,
             slopes,
             {label(name): count for name, count in counts.items()}
-            if call.operators_wanted
+            if call.operators_wanted or call.library_wanted
             else None,
             words(self._output.take()),
         )
@@ -276,12 +279,3 @@ class Guest:
 
     def _on_probe(self, ask: messages.Probe) -> messages.Outcome:
         return messages.Breaches(tuple(probe.breaches(ask.secret, ask.folder)))
-
-
-def _put_into(module: Any, training: bool) -> None:
-    """Training or evaluation mode, for a module and the layers that it leans on."""
-    module.train(training)
-    # A layer outside knows nothing of modes, so that nothing could be compared; that it lies
-    # outside is told, and shows where it does not follow what the module is built with.
-    for layer in leaning.layers_of(module):
-        layer.train(training)

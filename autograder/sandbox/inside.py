@@ -130,6 +130,9 @@ class Inside(ABC):
         """A proxy of a module, for the check of now."""
 
     def _new_handle(self) -> int:
+        foreseen = self._line.handle()
+        if foreseen is not None:
+            return foreseen
         self._last_handle += 1
         return self._last_handle
 

@@ -6,21 +6,23 @@ of the right size. Read from code objects; nothing of the student's is run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dis import get_instructions
-from functools import lru_cache
-from types import CodeType, FunctionType
+import opcode
+from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import torch
 
 from .describe import is_a
-from .modules import walk
 
 _Tensor, _Module = torch.Tensor, torch.nn.Module
 _members = type.__dict__["__dict__"].__get__
 _ancestors = type.__dict__["__mro__"].__get__
 _MOST = 16
+_LOAD_GLOBAL, _EXTENDED = opcode.opmap["LOAD_GLOBAL"], opcode.opmap["EXTENDED_ARG"]
+# By identity, since to hash code takes longer than to read it; what is kept here keeps its place.
+_read: dict[int, tuple[CodeType, tuple[str, ...]]] = {}
+_MOST_READ = 512
 
 
 def globals_of(kind: type) -> dict[str, object]:
@@ -41,19 +43,37 @@ def _look(function: FunctionType, found: dict[str, object]) -> None:
         if len(found) >= _MOST or type(around) is not dict:
             return
         value = around.get(name)
+        kind: type = type(value)
+        if kind is ModuleType or kind is FunctionType or kind is BuiltinFunctionType:
+            continue  # nearly always
         size = type(value) is int and value > 1
         if size or is_a(value, _Tensor) or is_a(value, _Module):
             found[name] = value
 
 
-@lru_cache(maxsize=512)
 def _global_names(code: CodeType) -> tuple[str, ...]:
     """The names that code looks up outside of itself; attributes of these names are none."""
-    names = [each.argval for each in get_instructions(code) if each.opname == "LOAD_GLOBAL"]
+    known = _read.get(id(code))
+    if known is not None:
+        return known[1]
+    names, instructions = [], code.co_code
+    operations = instructions[::2]
+    at = operations.find(_LOAD_GLOBAL)
+    while at >= 0:
+        # A large number is told by what stands before, eight bits each.
+        number, before, shift = instructions[2 * at + 1], at - 1, 8
+        while before >= 0 and operations[before] == _EXTENDED:
+            number |= instructions[2 * before + 1] << shift
+            before, shift = before - 1, shift + 8
+        names.append(code.co_names[number >> 1])  # the last bit is Python's own
+        at = operations.find(_LOAD_GLOBAL, at + 1)
     for inner in code.co_consts:  # comprehensions and lambdas
         if type(inner) is CodeType:
             names += _global_names(inner)
-    return tuple(dict.fromkeys(names))
+    found = tuple(dict.fromkeys(names))
+    if len(_read) < _MOST_READ:
+        _read[id(code)] = code, found
+    return found
 
 
 def notes_on(kind: type) -> tuple[str, ...]:
@@ -65,9 +85,9 @@ def notes_on(kind: type) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def layers_of(module: object) -> Iterator[Any]:
-    """The layers outside that a module or anything registered in it leans on."""
-    for _, part in walk(module):
+def layers_in(parts: Iterable[object]) -> Iterator[Any]:
+    """The layers outside that a module's parts, itself among them, lean on."""
+    for part in parts:
         for value in globals_of(type(part)).values():
             if is_a(value, _Module):
                 yield value

@@ -8,10 +8,6 @@ next attempt.
 from __future__ import annotations
 
 import contextlib
-import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 import torch
@@ -21,10 +17,13 @@ from autograder.errors import KitFault
 from . import faults, messages, wire
 from .deadlines import Deadlines
 from .faults import StudentFault
-from .frames import Broken
+from .foresight import Foretold, Script, foretold
+from .frames import Broken, Buffer
 from .inmate import Gone, Inmate, Overrun
+from .loaded import LoadReport, report_of
 from .packing import Parcel
-from .text import clean, clean_line
+from .seeds import seed_of, seeds_of
+from .text import clean
 
 if TYPE_CHECKING:
     from .room import Sandbox
@@ -32,35 +31,7 @@ if TYPE_CHECKING:
 _MOST_ANSWERED = 1 << 27  # bytes of tensors that one submission may answer with, all told
 CUT = " … (cut)"  # at the end of what was printed
 _BATCH = 32  # deferred operations that are sent at the latest
-_STRIDE, _MOST_SEED = 0x9E37_79B9_7F4A_7C15, (1 << 62) - 1
 _Outcome = TypeVar("_Outcome")
-
-
-@dataclass(frozen=True)
-class Found:
-    """Where a name was found."""
-
-    path: str
-    line: int | None
-    cell: int | None
-    spelled: str
-    stub: bool
-
-
-@dataclass(frozen=True)
-class LoadReport:
-    """What loading showed: the names that are there, those that are not, and what to tell."""
-
-    found: Mapping[str, Found] = field(default_factory=dict)
-    missing: Mapping[str, str | None] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-
-@lru_cache(maxsize=1024)  # the same checks for every submission
-def seed_of(check: str, number: int = 0) -> int:
-    """The seed of a check's request, the same on every machine."""
-    digest = hashlib.blake2b(check.encode(), digest_size=8).digest()
-    return (int.from_bytes(digest, "little") + number * _STRIDE) & _MOST_SEED
 
 
 class Line:
@@ -81,6 +52,9 @@ class Line:
         self._hung = False  # the last guest
         self._answered = 0  # bytes of tensors
         self._pending: list[messages.Operation] = []
+        self._foretold: dict[str, Foretold] = {}  # answers by check, of the guest now
+        self._foresees = True
+        self._next: Foretold | None = None  # the answer to what this check asks first
         self.cargo = Parcel()  # tensors of the next request
         self.fatal: StudentFault | None = None  # why no guest can be had any more
         self.loss: StudentFault | None = None  # why the last guest of this check is gone
@@ -94,12 +68,15 @@ class Line:
     def begin(self, check: str, seconds: float) -> None:
         """A new check, with a CPU budget and a sequence of seeds of its own."""
         self.check = check
-        self._seed, self._requests = seed_of(check), 0
+        self._requests = 0
         self._deadlines.begin(seconds)
         self.loss = None
         self._drop_pending()
         if self._guest is not None and not self._sandbox.alive():
             self.retire()  # the zygote took it along, which is nobody's fault
+        self._next = self._foretold.pop(check, None)
+        if self._next is not None:
+            self.cargo = Parcel(self._next.part.tensors[0])
 
     @property
     def up(self) -> bool:
@@ -121,6 +98,7 @@ class Line:
     def retire(self) -> None:
         """End the guest; nobody waits for it."""
         self._drop_pending()
+        self._foretold.clear()
         if self._guest is not None:
             self._guest.dismiss()
             self._gone_seconds += self._guest.cpu_seconds()
@@ -128,7 +106,7 @@ class Line:
             self.number += 1
 
     def _drop_pending(self) -> None:
-        self._pending, self.cargo = [], Parcel()
+        self._pending, self.cargo, self._next = [], Parcel(), None
 
     def ready(self) -> Inmate:
         """A guest with the submission in it."""
@@ -199,7 +177,7 @@ class Line:
         loaded = outcomes[0]
         if not isinstance(loaded, messages.Loaded):
             raise Broken("the submission was not loaded")
-        self.report = _report(loaded.report)
+        self.report = report_of(loaded.report)
         self.hear(loaded.printed)
         if isinstance(outcomes[-1], messages.Raised):  # it took care that nothing can be put there
             raise faults.fault("what stands in its place", outcomes[-1], limits)
@@ -213,6 +191,46 @@ class Line:
                 self.output = self.output[:most] + CUT
 
     # --- asking -------------------------------------------------------------------------------
+
+    def foresee(self, script: Script) -> None:
+        """Ask in one frame what the checks of a name ask first; each finds its answer there.
+
+        Who hangs or crashes in it loses nothing but this guest: all is then asked one by one.
+        """
+        self._foretold.clear()
+        self._drop_pending()
+        if not self._foresees or self._deadlines.somebody_hung:
+            return
+        with contextlib.suppress(StudentFault):
+            guest = self.ready()
+            grant = self._deadlines.foresight()
+            parcel = script.parcel
+            try:
+                outcomes, tensors = guest.ask(
+                    script.operations,
+                    script.seeds,
+                    tuple(parcel.heads),
+                    parcel.payload,
+                    grant.seconds,
+                    grant.wall_factor,
+                )
+            except (Overrun, Gone, Broken):
+                self._foresees = False
+                self._retire_lost()
+            else:
+                self._take_in(guest.answered)
+                self._foretold = foretold(script, outcomes, tensors)
+            finally:
+                self._deadlines.spend(guest.used())
+
+    def handle(self) -> int | None:
+        """The handle of a module that this check builds first, where that was foreseen."""
+        return self._next.handles.pop() if self._next and self.builds_first else None
+
+    @property
+    def builds_first(self) -> bool:
+        """Whether what this check asks first builds modules, and is foreseen."""
+        return self._next is not None and bool(self._next.handles)
 
     def defer(self, name: str, operation: messages.Operation) -> None:
         """An operation without an answer; it goes along with the next request."""
@@ -245,23 +263,43 @@ class Line:
         the first of them. All together have the budget of one request.
         """
         operations = (*self._pending, *asked)
-        cargo = self.cargo
+        cargo, known = self.cargo, self._next
         self._drop_pending()
-        is_call = messages.Call in map(type, asked)
+        heads, payload = tuple(cargo.heads), cargo.payload
+        if known is not None and known.answers(operations, cargo):
+            self._requests += len(operations)
+            answer = known.outcomes, known.tensors
+        else:
+            if known is not None:
+                heads, payload = known.in_full(cargo)
+            is_call = messages.Call in map(type, asked)
+            answer = self._answer(name, is_call, operations, heads, payload)
+        outcomes, tensors = answer
+        raised = isinstance(outcomes[-1], messages.Raised)
+        before = min(len(operations) - len(asked), len(outcomes) - raised)
+        told: list[_Outcome | messages.Raised] = []
+        for outcome in outcomes[before:]:
+            if not isinstance(outcome, (kind, messages.Raised)):
+                raise self.broken(Broken("an answer of another kind"))
+            told.append(outcome)
+        return told, tensors
+
+    def _answer(
+        self,
+        name: str,
+        is_call: bool,
+        operations: tuple[messages.Operation, ...],
+        heads: tuple[wire.TensorHead, ...],
+        payload: list[Buffer],
+    ) -> tuple[tuple[messages.Outcome, ...], list[torch.Tensor]]:
         deadlines = self._deadlines
         grant = deadlines.grant(name, is_call, self._source is not None)
         guest = self.ready()
-        seeds = self._next_seeds(len(operations))
+        seeds = seeds_of(self.check, self._requests + 1, len(operations))
+        self._requests += len(operations)
         charged = 0.0
         try:
-            outcomes, tensors = guest.ask(
-                operations,
-                seeds,
-                tuple(cargo.heads),
-                cargo.payload,
-                grant.seconds,
-                grant.wall_factor,
-            )
+            answer = guest.ask(operations, seeds, heads, payload, grant.seconds, grant.wall_factor)
         except Overrun as overrun:
             deadlines.hung(name, is_call)
             self._hung = True
@@ -273,15 +311,8 @@ class Line:
             raise self.broken(broken) from None
         finally:
             deadlines.spend(max(guest.used(), charged))
-        raised = isinstance(outcomes[-1], messages.Raised)
-        before = min(len(operations) - len(asked), len(outcomes) - raised)
-        told: list[_Outcome | messages.Raised] = []
-        for outcome in outcomes[before:]:
-            if not isinstance(outcome, (kind, messages.Raised)):
-                raise self.broken(Broken("an answer of another kind"))
-            told.append(outcome)
         self._take_in(guest.answered)
-        return told, tensors
+        return answer
 
     def _take_in(self, size: int) -> None:
         """Bound the bytes of tensors to read and keep: the judge's time is not the guest's."""
@@ -290,11 +321,6 @@ class Line:
             megabytes = _MOST_ANSWERED >> 20
             self.fatal = faults.StudentKilled(f"it answered with more than {megabytes} MB in all")
             raise self.lost(self.fatal)
-
-    def _next_seeds(self, count: int) -> tuple[int, ...]:
-        first, seed = self._requests + 1, self._seed
-        self._requests += count
-        return tuple([(seed + n * _STRIDE) & _MOST_SEED for n in range(first, first + count)])
 
     def fault(self, name: str, raised: messages.Raised) -> StudentFault:
         """What a name raised."""
@@ -310,24 +336,13 @@ class Line:
         A name that hangs is bounded by its own count and by the submission's seconds, so it takes
         no fresh guest from the names that do not hang.
         """
-        self.retire()
-        if not self._sandbox.alive() and self._sandbox.walled:
-            return KitFault("the zygote ended while a guest was at work")
+        self._retire_lost()
         if counts:
             self._count_loss(fault)
         self.loss = fault
         return fault
 
-
-def _report(report: wire.Report) -> LoadReport:
-    found = {
-        clean_line(at.name): Found(
-            clean_line(at.path), at.line, at.cell, clean_line(at.spelled), at.stub
-        )
-        for at in report.found
-    }
-    missing = {
-        clean_line(name.name): None if name.suggestion is None else clean_line(name.suggestion)
-        for name in report.missing
-    }
-    return LoadReport(found, missing, tuple(clean_line(note) for note in report.notes))
+    def _retire_lost(self) -> None:
+        self.retire()
+        if not self._sandbox.alive() and self._sandbox.walled:
+            raise KitFault("the zygote ended while a guest was at work")

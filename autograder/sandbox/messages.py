@@ -52,6 +52,7 @@ class Make(Message, frozen=True, tag=1):
 class Call(Message, frozen=True, tag=2):
     """Call a function by name, or a module by handle.
 
+    operators_wanted: all that it dispatches; library_wanted: the library's attention alone.
     unfilled: without drawing weights. training: the mode that a module is put into before.
     """
 
@@ -65,6 +66,7 @@ class Call(Message, frozen=True, tag=2):
     grad_enabled: bool = False
     unfilled: bool = False
     training: bool | None = None
+    library_wanted: bool = False
 
 
 class Fetch(Message, frozen=True, tag=3):

@@ -7,7 +7,6 @@ list, are found too and marked as such.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from .tensors import facts
 from .wire import MAX_ITEMS, MAX_NAME, ModuleValue, Slot
 
 _Tensor, _Module = torch.Tensor, torch.nn.Module
+_Exception = Exception
 _requires_grad: Any = torch._C.TensorBase.requires_grad.__get__  # type: ignore[attr-defined]
 _DEEPEST = 24
 _REGISTERED = ("_parameters", "_buffers", "_modules")
@@ -26,7 +26,9 @@ _OWN = frozenset(torch.nn.Module().__dict__)  # what every module keeps for torc
 
 def _entries(module: object, which: str) -> list[tuple[str, object]]:
     """One of torch's dictionaries of a module, as pairs."""
-    found = own(module).get(which)
+    found: Any = own(module).get(which)
+    if type(found) is dict and not found:
+        return []  # most of them
     return children(found) if found and is_a(found, dict) else []
 
 
@@ -51,9 +53,10 @@ def tables(module: object) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
     found: dict[str, dict[str, Any]] = {"_parameters": {}, "_buffers": {}}
     names: list[str] = []
     for prefix, part in walk(module):
-        loose = own(part).get("_non_persistent_buffers_set")
         for which, table in found.items():
-            for name, tensor in _entries(part, which):
+            entries = _entries(part, which)
+            loose = own(part).get("_non_persistent_buffers_set") if entries else None
+            for name, tensor in entries:
                 path = f"{prefix}.{name}" if prefix else name
                 if not is_a(tensor, _Tensor) or len(path) > MAX_NAME or len(table) >= MAX_ITEMS:
                     continue
@@ -73,18 +76,16 @@ def buffers(module: object) -> dict[str, Any]:
     return tables(module)[1]
 
 
-def slot(path: str, tensor: Any) -> Slot:
-    """What is to know of a tensor without its numbers."""
-    shape, dtype, device = facts(tensor)
-    return Slot(label(path), shape, label(dtype), label(device), bool(_requires_grad(tensor)))
-
-
 def slots(found: Mapping[str, Any]) -> tuple[Slot, ...]:
-    """A table of tensors; one that cannot tell its shape (a nested tensor) is not in it."""
+    """A table of tensors without their numbers; one that cannot tell its shape is not in it."""
     known: list[Slot] = []
     for path, tensor in found.items():
-        with contextlib.suppress(Exception):
-            known.append(slot(path, tensor))
+        try:
+            shape, dtype, device = facts(tensor)
+            needs = bool(_requires_grad(tensor))
+            known.append(Slot(label(path), shape, dtype, label(device), needs))
+        except _Exception:  # a nested tensor
+            continue
     return tuple(known)
 
 
@@ -151,7 +152,11 @@ def locate(module: object, path: str) -> object:
 
 def _step(here: object, step: str) -> object:
     if is_a(here, _Module):
+        held = own(here)
         for which in _REGISTERED:
+            table: Any = held.get(which)
+            if type(table) is dict and step in table:
+                return table[step]
             for name, item in _entries(here, which):
                 if name == step:
                     return item

@@ -32,7 +32,14 @@ def packed(tensor: torch.Tensor) -> tuple[TensorHead, Buffer, object]:
 
 
 class Parcel(Cargo):
-    """The tensors of one frame to a guest."""
+    """The tensors of one frame to a guest.
+
+    first: the number of the first, where others come before them.
+    """
+
+    def __init__(self, first: int = 0) -> None:
+        super().__init__()
+        self._first = first
 
     def add(self, tensor: torch.Tensor) -> int:
         """Take a tensor along; its number within the frame."""
@@ -44,4 +51,4 @@ class Parcel(Cargo):
         self.payload.append(data)
         if alive is not None:
             self._alive.append(alive)
-        return len(self.heads) - 1
+        return self._first + len(self.heads) - 1

@@ -54,6 +54,7 @@ class Proxy:
         operators: bool = False,
         grad: bool = False,
         unfilled: bool = False,
+        library: bool = False,
         **keywords: Any,
     ) -> Asked:
         """A call to be made; gradients are enabled only with `cotangent` or `grad`."""
@@ -69,6 +70,7 @@ class Proxy:
             operators,
             grad,
             unfilled,
+            library_wanted=library,
         )
 
     def watched(

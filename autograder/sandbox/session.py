@@ -15,10 +15,13 @@ import torch
 from autograder.errors import KitFault
 
 from . import faults, messages, values, wire
+from .foresight import Script
 from .frames import Broken
 from .inside import Inside
-from .line import Found, Line, LoadReport, seed_of
+from .line import Line
+from .loaded import Found, LoadReport
 from .replies import reply_of
+from .seeds import seed_of
 from .shelf import Shelf
 from .student import Asked, ModuleProxy, Proxy, Reply, Student
 
@@ -36,6 +39,11 @@ class Session(Inside):
         self._check_seconds = sandbox.limits.check_seconds
         super().__init__(Line(sandbox, files))
         self.shelf = Shelf()
+
+    @property
+    def names(self) -> tuple[wire.NameSpec, ...]:
+        """The names of the contract."""
+        return tuple(self._specs.values())
 
     @property
     def report(self) -> LoadReport:
@@ -68,6 +76,11 @@ class Session(Inside):
         """A new check: its own CPU budget, its own sequence of seeds, no proxies of others."""
         self._check_number += 1
         self._line.begin(check, self._check_seconds if budget is None else budget)
+
+    def foresee(self, script: Script) -> None:
+        """Ask at once what the checks of a name ask first."""
+        self.end_check()
+        self._line.foresee(script)
 
     def end_check(self) -> None:
         """Proxies of the check are void from here."""
@@ -150,9 +163,14 @@ class Session(Inside):
         return dict(zip(parameters, args, strict=False)) | dict(named)
 
     def take(self, check: int, what: Hashable) -> tuple[tuple[ModuleProxy, ...], Any] | None:
-        """What an earlier check left for later ones, if its guest is still there."""
+        """What an earlier check left for later ones, if its guest is still there.
+
+        Nothing for a check whose own is built already.
+        """
         self._must_be_now(check)
-        return self.shelf.take(what, check, self._line.number) if self._line.up else None
+        if self._line.builds_first or not self._line.up:
+            return None
+        return self.shelf.take(what, check, self._line.number)
 
     def call(self, call: Asked) -> Reply:
         """Call a function or a module."""
@@ -230,6 +248,7 @@ class Session(Inside):
             call.grad or cotangent is not None,
             call.unfilled,
             call.training,
+            call.library_wanted,
         )
 
     def _reply(

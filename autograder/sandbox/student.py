@@ -141,6 +141,7 @@ class ModuleProxy:
         operators: bool = False,
         grad: bool = False,
         training: bool | None = None,
+        library: bool = False,
         holding: Mapping[str, torch.Tensor] | None = None,
     ) -> Asked:
         """A call to be made together with others, in a mode, or in the one it is in by then.
@@ -161,6 +162,7 @@ class ModuleProxy:
             operators,
             grad or self.training,
             training=training,
+            library_wanted=library,
             holding=holding or {},
         )
 

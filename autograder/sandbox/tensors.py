@@ -82,8 +82,8 @@ def plain(value: torch.Tensor) -> torch.Tensor:
 def facts(value: torch.Tensor) -> tuple[tuple[int, ...], str, str]:
     """Shape, dtype and device, asked of the C class."""
     with _WithoutTorchFunction():
-        shape = tuple(_get_shape(value))
-        return shape, dtype_name(_get_dtype(value)), str(_get_device(value).type)
+        device = "cpu" if _is_cpu(value) else str(_get_device(value).type)
+        return tuple(_get_shape(value)), dtype_name(_get_dtype(value)), device
 
 
 def encode(value: torch.Tensor) -> tuple[TensorHead, Buffer, object]:

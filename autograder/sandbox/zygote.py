@@ -66,8 +66,12 @@ def _warm_up() -> None:
         weights = torch.nn.functional.dropout(torch.softmax(scores / 2.0, dim=-1), 0.5)
         return weights @ tokens
 
+    def library_attention() -> torch.Tensor:
+        return torch.nn.functional.scaled_dot_product_attention(tokens, tokens, tokens)
+
     calls.unfilled(lambda: torch.nn.Linear(4, 4))
-    output = calls.counting(forward, {})
+    output = calls.counting(forward, {}, everything=True)
+    calls.counting(library_attention, {}, everything=False)
     calls.gradients(output, torch.ones(2, 3, 4), modules.parameters(attention))
     loss: Any = forward().sum()
     loss.backward()

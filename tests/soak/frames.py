@@ -16,7 +16,7 @@ import torch
 from hostile import RIGHT, Maker
 from puppet import PuppetSandbox, play, reply, scenes
 
-from autograder.sandbox.line import Found, LoadReport
+from autograder.sandbox.loaded import Found, LoadReport
 from autograder.sandbox.student import ModuleProxy, Opaque, Parameter, Reply, StudentFault
 
 Tell = Callable[[str], None]

@@ -1,0 +1,68 @@
+"""What the checks of a name ask first, found out once for all submissions.
+
+Only checks that ask for nothing but the student, samples and the reference can be rehearsed: what
+is found out about a submission may change what another kind asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import pytest
+
+from autograder.checks.evidence import Evidence, Observer, References
+from autograder.checks.marks import LAZY
+from autograder.checks.place import Place
+from autograder.checks.sample import Sample
+from autograder.sandbox.foresight import Script
+from autograder.sandbox.rehearsal import Rehearsal
+from autograder.sandbox.session import Session
+from autograder.sandbox.student import Student
+
+
+class Rehearsed:
+    """Scripts by name."""
+
+    def __init__(self, sample: Sample, references: References) -> None:
+        self._sample = sample
+        self._references = references
+        self._rehearsal: Rehearsal | None = None
+        self._scripts: dict[str, Script | None] = {}
+
+    def script(
+        self, name: str, checks: Sequence[tuple[pytest.Item, Place]], session: Session
+    ) -> Script | None:
+        """The frame of a name's checks, in their order; None where it would save nothing."""
+        if name not in self._scripts:
+            if self._rehearsal is None:
+                self._rehearsal = Rehearsal(session.names)
+            script = self._rehearsal.script(self._runs(checks))
+            self._scripts[name] = script if script and len(script.parts) > 1 else None
+        return self._scripts[name]
+
+    def _runs(
+        self, checks: Sequence[tuple[pytest.Item, Place]]
+    ) -> Iterator[tuple[str, Callable[[Student], object]]]:
+        for item, place in checks:
+            if place.check.kind not in LAZY and {*place.asked} <= {
+                *place.given,
+                "student",
+                "sample",
+                "observe",
+            }:
+                assert isinstance(item, pytest.Function)
+                yield place.identifier, partial(self._run, item, place)
+
+    def _run(self, item: pytest.Function, place: Place, student: Student) -> None:
+        given = {**place.given, "student": student, "sample": self._sample}
+        if "observe" in place.asked:
+            given["observe"] = Observer(
+                Evidence(),
+                place.catalogue,
+                place.identifier,
+                place.check,
+                self._references,
+                place.counted,
+            )
+        item.obj(**{name: given[name] for name in place.asked})
