@@ -162,6 +162,8 @@ class DirectSession:
 
     def call_each(self, calls_: Sequence[Asked]) -> Iterator[Reply]:
         for asked in calls_:
+            if asked.holding and isinstance(asked.target, ModuleProxy):
+                self.assign(asked.target, asked.holding)
             yield self._call(asked)
 
     def watch(

@@ -74,6 +74,21 @@ def module(student) -> ModuleProxy:  # type: ignore[no-untyped-def]
     return made
 
 
+class TestKinds:
+    @pytest.mark.parametrize(
+        "lie",
+        [
+            "guest._carry_out[messages.Call] = lambda ask: messages.Done()",
+            "guest._carry_out[messages.Assign] = lambda ask: messages.Answer(None)",
+        ],
+    )
+    def test_an_answer_of_another_kind_breaks_the_line(self, begin, lie: str) -> None:
+        made = module(begin(lie))
+        calls = [made.asked(torch.ones(1, 3), holding={"W_query": torch.ones(3, 2)})] * 2
+        with pytest.raises(WireBroken):
+            next(made.ask_each(calls))
+
+
 class TestArguments:
     @pytest.mark.parametrize(
         "lie",

@@ -490,6 +490,28 @@ class TestSeveralAtOnce:
         with pytest.raises(StopIteration):
             next(replies)
 
+    def test_a_module_may_be_given_other_weights_from_call_to_call(self, begin) -> None:
+        """As if they were set between; what is not given stays as it is by then."""
+        student, eye = begin().student("check"), torch.eye(3)
+        shapes = {"W_query.weight": (2, 3), "W_key.weight": (2, 3), "W_value.weight": (2, 3)}
+        ones = {path: torch.ones(shape) for path, shape in shapes.items()}
+        other = {"W_value.weight": torch.arange(6.0).reshape(2, 3)}
+        together = student.SelfAttention_v2(3, 2).eval().set(ones)
+        settings = (None, other, None, ones)
+        calls = [together.asked(eye, holding=each) for each in settings]
+        found = [reply.value for reply in together.ask_each(calls)]
+        apart = student.SelfAttention_v2(3, 2).eval().set(ones)
+        expected = [(apart.set(each) if each else apart)(eye) for each in settings]
+        assert all(map(torch.equal, found, expected))
+        assert torch.equal(found[0], found[3])
+        assert not torch.equal(found[0], found[1])
+
+    def test_weights_that_do_not_fit_are_told_before_anything_is_called(self, begin) -> None:
+        module = begin().student("check").SelfAttention_v2(3, 2).eval()
+        calls = [module.asked(torch.eye(3), holding={"W_key.weight": torch.ones(3, 2)})]
+        with pytest.raises(StudentFault, match="W_key.weight has the shape"):
+            next(module.ask_each(calls))
+
     def test_submodules_are_told_in_one_frame_and_are_called_with_their_owner(self, begin) -> None:
         module = begin().student("check").SelfAttention_v2(3, 2).eval()
         query, key = module.children(["W_query", "W_key"])

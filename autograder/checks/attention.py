@@ -148,13 +148,17 @@ def seen_weights(
 
 def turned(weights: Mapping[str, Tensor], **factors: float) -> dict[str, Tensor]:
     """The same weights, some of them multiplied by a number."""
-    return {role: weight * factors.get(role, 1.0) for role, weight in weights.items()}
+    return {
+        role: weight * factors[role] if role in factors else weight
+        for role, weight in weights.items()
+    }
 
 
 def scores_are_products(subject: Subject, tokens: Tensor) -> None:
     """Twice the queries and half the keys give the same scores, so the same output."""
-    before = subject(tokens)
-    after = subject.with_weights(turned(subject.weights, query=2.0, key=0.5))(tokens)
+    before, after = subject.answers(
+        (tokens, None), (tokens, turned(subject.weights, query=2.0, key=0.5))
+    )
     require(
         same(after, before),
         "another output when queries are doubled and keys halved",
@@ -164,19 +168,22 @@ def scores_are_products(subject: Subject, tokens: Tensor) -> None:
 
 def every_projection_counts(subject: Subject, sample: Sample, tokens: Tensor) -> None:
     """Other query, key or value weights give another output; the value's enter linearly."""
-    before = subject(tokens)
+    held = subject.weights
+    others = [
+        {**held, role: sample.numbers(f"other:{role}", *held[role].shape)}
+        for role in ("query", "key")
+    ]
+    plain = without_output_bias(held)
+    settings = (None, *others, plain, turned(plain, value=2.0))
+    outputs = subject.answers(*((tokens, weights) for weights in settings))
+    before = next(outputs)
     for role in ("query", "key"):
-        other = dict(subject.weights)
-        other[role] = sample.numbers(f"other:{role}", *other[role].shape)
-        after = subject.with_weights(other)(tokens)
         require(
-            difference(after, before) > 0.01,
+            difference(next(outputs), before) > 0.01,
             f"the same output whatever `{CONTRACT[role]}` holds",
             f"an output that depends on `{CONTRACT[role]}`",
         )
-    plain = without_output_bias(subject.weights)
-    once = subject.with_weights(plain)(tokens)
-    twice = subject.with_weights(turned(plain, value=2.0))(tokens)
+    once, twice = outputs
     require(
         same(twice, 2 * once) and difference(twice, once) > 0.01,
         "an output that does not double with the values",
@@ -196,10 +203,8 @@ def values_enter_linearly(subject: Subject, sample: Sample, tokens: Tensor) -> N
     """The output for a sum of two value weights is the sum of both outputs."""
     base = without_output_bias(subject.weights)
     other = sample.numbers("second", *base["value"].shape)
-    parts = [
-        subject.with_weights({**base, "value": value})(tokens)
-        for value in (base["value"], other, base["value"] + other)
-    ]
+    values = (base["value"], other, base["value"] + other)
+    parts = list(subject.answers(*((tokens, {**base, "value": value}) for value in values)))
     require(
         same(parts[2], parts[0] + parts[1]),
         "an output that is no weighted sum of the values",
@@ -250,9 +255,11 @@ def scaled_by_root(student: Student, sample: Sample, name: str, sizes: Sizes) ->
 
 def future_does_not_matter(subject: Subject, sample: Sample, tokens: Tensor) -> None:
     """Outputs up to a position do not move when the tokens after it change."""
-    before = subject(tokens)
-    for position in (0, tokens.shape[-2] // 2):
-        after = subject(sample.change_after(tokens, position))
+    positions = (0, tokens.shape[-2] // 2)
+    changed = [(sample.change_after(tokens, position), None) for position in positions]
+    outputs = subject.answers((tokens, None), *changed)
+    before = next(outputs)
+    for position, after in zip(positions, outputs, strict=True):
         require(
             before.shape == after.shape
             and before.dim() >= 2
@@ -266,8 +273,9 @@ def past_matters(subject: Subject, tokens: Tensor) -> None:
     """Outputs after the first token do depend on it."""
     changed = tokens.clone()
     changed[..., 0, :] = -changed[..., 0, :]
+    after, before = subject.answers((changed, None), (tokens, None))
     require(
-        difference(subject(changed)[..., -1, :], subject(tokens)[..., -1, :]) > 1e-4,
+        difference(after[..., -1, :], before[..., -1, :]) > 1e-4,
         "a last output that does not depend on the first token",
         "outputs that see all earlier tokens",
     )
@@ -275,11 +283,10 @@ def past_matters(subject: Subject, tokens: Tensor) -> None:
 
 def attends(subject: Subject, sample: Sample, tokens: Tensor) -> None:
     """Other query and key weights give another output: there is attention of some kind."""
-    before = subject(tokens)
     other = dict(subject.weights)
     for role in ("query", "key"):
         other[role] = sample.numbers(f"attends:{role}", *other[role].shape, reach=2.0)
-    after = subject.with_weights(other)(tokens)
+    before, after = subject.answers((tokens, None), (tokens, other))
     require(
         before.shape != after.shape or not same(after, before),
         "the same output whatever queries and keys are",

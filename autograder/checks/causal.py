@@ -308,7 +308,7 @@ def test_texts_of_a_batch_do_not_mix(student: Student, sample: Sample) -> None:
     """A text's output is the same alone and beside others."""
     subject = build(student, sample, CAUSAL, USUAL)
     tokens = sample.tokens("strong", USUAL)
-    together, alone = subject(tokens), subject(tokens[1:])
+    together, alone = subject.answers((tokens, None), (tokens[1:], None))
     require(
         same(alone, together[1:]),
         "an output that depends on the other texts of the batch",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,7 +13,7 @@ from torch import Tensor
 from autograder.checks.failures import CheckFailed
 from autograder.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import make, settle, shapes_of, tensor_of
+from autograder.checks.subject import make, make_each, settle, shapes_of, tensor_of
 from autograder.compare import same
 from autograder.sandbox.asking import Counted
 from autograder.sandbox.student import ModuleProxy, Reply, Student, StudentFault
@@ -57,13 +58,12 @@ def runs(student: Student) -> bool:
     """
     sizes = replace(USUAL, heads=0)
     try:
-        head = make(student, CAUSAL, sizes).eval()
-        plain = weights_by_role(head, sizes)
-        biased = weights_by_role(make(student, CAUSAL, replace(sizes, bias=True)), sizes)
-        once, again = (run_once(head, USUAL, USUAL.batch, USUAL.tokens) for _ in range(2))
+        head, with_bias = make_each(student, CAUSAL, (sizes, replace(sizes, bias=True)))
+        student.fetch((head, with_bias))
+        plain, biased = (weights_by_role(each, sizes) for each in (head, with_bias))
+        once, again = outputs(head.eval(), USUAL, [(USUAL.batch, USUAL.tokens)] * 2)
         other = make(student, CAUSAL, replace(OTHER, heads=0)).eval()
-        for batch, tokens in ((OTHER.batch, OTHER.tokens), (1, 1)):
-            run_once(other, OTHER, batch, tokens)
+        outputs(other, OTHER, [(OTHER.batch, OTHER.tokens), (1, 1)])
     except (StudentFault, CheckFailed, RolesUnknown):
         return False
     apart = {float(plain[role].double().sum()) for role in ROLES if role in plain}
@@ -75,11 +75,12 @@ def runs(student: Student) -> bool:
     )
 
 
-def run_once(head: ModuleProxy, sizes: Sizes, batch: int, tokens: int) -> Tensor:
-    """A head's output for some numbers of the sizes that the wrapper's checks use."""
-    shape = (batch, tokens, sizes.d_in)
-    given = torch.linspace(-1, 1, batch * tokens * sizes.d_in).reshape(shape)
-    return tensor_of(head(given), batch, tokens, sizes.d_out)
+def outputs(head: ModuleProxy, sizes: Sizes, lengths: Sequence[tuple[int, int]]) -> list[Tensor]:
+    """A head's outputs for some numbers of texts and of tokens, of the wrapper's sizes."""
+    shapes = [(batch, tokens, sizes.d_in) for batch, tokens in lengths]
+    texts = [torch.linspace(-1, 1, math.prod(shape)).reshape(shape) for shape in shapes]
+    replies = head.ask_each([head.asked(text) for text in texts])
+    return [head_output(next(replies), text, sizes) for text in texts]
 
 
 def takes_bias(student: Student) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import pytest
 import torch
@@ -74,8 +75,7 @@ def test_a_head_owns_neighbouring_columns(student: Student, sample: Sample) -> N
     tokens = sample.tokens("strong", USUAL)
     weights = dict(subject.weights)
     plain = only_head(only_head(weights, USUAL, 1, "query"), USUAL, 1, "query")
-    before = subject.with_weights(plain)(tokens)
-    after = subject.with_weights(only_head(plain, USUAL, 1, "query"))(tokens)
+    before, after = subject.answers((tokens, plain), (tokens, only_head(plain, USUAL, 1, "query")))
     require(before.shape == (2, 6, 15), f"shape {told_shape(before.shape)}", "shape (2, 6, 15)")
     parts = zip(before.split(5, dim=-1), after.split(5, dim=-1), strict=True)
     moved = [difference(other, part) > 1e-3 for part, other in parts]
@@ -213,15 +213,17 @@ def test_output_projection_comes_last(student: Student, sample: Sample) -> None:
     tokens = sample.tokens("strong", USUAL)
     silent = {**subject.weights, "value": torch.zeros_like(subject.weights["value"])}
     bias = subject.weights["output_bias"]
-    found = subject.with_weights(silent)(tokens)
+    plain = attention.without_output_bias(subject.weights)
+    outputs = subject.answers(
+        (tokens, silent), (tokens, plain), (tokens, attention.turned(plain, output=2.0))
+    )
+    found = next(outputs)
     require(
         found.shape[-1:] == bias.shape and same(found, bias.expand_as(found)),
         "something else than `out_proj`'s bias for values of zero",
         "the bias of `out_proj`",
     )
-    plain = attention.without_output_bias(subject.weights)
-    once = subject.with_weights(plain)(tokens)
-    twice = subject.with_weights(attention.turned(plain, output=2.0))(tokens)
+    once, twice = outputs
     require(
         same(twice, 2 * once) and difference(twice, once) > 0.01,
         "an output that does not double with `out_proj`'s weight",
@@ -239,9 +241,15 @@ def test_biases_take_part(student: Student, sample: Sample, observe: Observer) -
 @criterion("output", of=MHA)
 def test_it_equals_the_librarys_module(student: Student, sample: Sample) -> None:
     """With the same weights PyTorch's `nn.MultiheadAttention` gives the same."""
-    sizes = SQUARE
-    subject = build(student, sample, MHA, sizes)
-    weights = subject.weights
+    subject = build(student, sample, MHA, SQUARE)
+    found = subject(sample.tokens("strong", SQUARE))
+    require(same(found, librarys_output(sample)), "another output", "the library's output")
+
+
+@lru_cache(maxsize=1)
+def librarys_output(sample: Sample) -> Tensor:
+    """What PyTorch's own module gives with the weights and tokens of `SQUARE`."""
+    sizes, weights = SQUARE, sample.weights("strong", SQUARE)
     library = nn.MultiheadAttention(sizes.d_out, sizes.heads, batch_first=True).eval()
     roles = ("query", "key", "value")
     with torch.no_grad():
@@ -251,8 +259,9 @@ def test_it_equals_the_librarys_module(student: Student, sample: Sample) -> None
         library.out_proj.bias.copy_(weights["output_bias"])
         tokens = sample.tokens("strong", sizes)
         hidden = torch.ones(sizes.tokens, sizes.tokens, dtype=torch.bool).triu(1)
+        expected: Tensor
         expected, _ = library(tokens, tokens, tokens, attn_mask=hidden, need_weights=False)
-    require(same(subject(tokens), expected), "another output", "the library's output")
+    return expected
 
 
 @own("dropout", of=MHA)

@@ -52,6 +52,21 @@ class Subject:
             tensor_of(next(replies).value, *tokens.shape[:-1], self.sizes.d_out) for tokens in texts
         ]
 
+    def answers(self, *asked: tuple[Tensor, Mapping[str, Tensor] | None]) -> Iterator[Tensor]:
+        """Its outputs for texts, each with weights, or with those that it holds by then.
+
+        All in one frame; what is wrong with one of them is raised in its place.
+        """
+        calls = [
+            self.module.asked(
+                tokens, holding=None if weights is None else settings_of(self.roles, weights)
+            )
+            for tokens, weights in asked
+        ]
+        replies = self.module.ask_each(calls)
+        for tokens, _ in asked:
+            yield tensor_of(next(replies).value, *tokens.shape[:-1], self.sizes.d_out)
+
     def in_modes(self, tokens: Tensor, modes: Sequence[bool]) -> list[Tensor]:
         """Its outputs for the same tokens in training mode or not, one after the other."""
         return self.each([tokens] * len(modes), modes)

@@ -41,7 +41,7 @@ class Asked(msgspec.Struct, frozen=True):
     dispatched; library_wanted: of that the library's attention alone, which costs far less.
     cotangent: gradients of everything, weighted with it. unfilled: random numbers are not drawn, so
     that what it makes has sizes and no numbers. training: the mode that the module is put into
-    first; None leaves it.
+    first; None leaves it. holding: tensors that it is given before, by path.
     """
 
     check: int
@@ -57,3 +57,4 @@ class Asked(msgspec.Struct, frozen=True):
     unfilled: bool = False
     training: bool | None = None
     library_wanted: bool = False
+    holding: Mapping[str, torch.Tensor] = {}

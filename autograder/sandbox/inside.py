@@ -76,6 +76,11 @@ class Inside(ABC):
 
     def assign(self, proxy: ModuleProxy, tensors: Mapping[str, torch.Tensor]) -> None:
         """Set tensors by path, with the next request."""
+        self.defer(proxy, self._assignment(proxy, tensors))
+
+    def _assignment(
+        self, proxy: ModuleProxy, tensors: Mapping[str, torch.Tensor]
+    ) -> messages.Assign:
         self._must_be_here(proxy)
         parameters, buffers = proxy.parameters, proxy.buffers
         for path, tensor in tensors.items():
@@ -86,7 +91,7 @@ class Inside(ABC):
                 )
         cargo = self._line.cargo
         taken = {path: values.outgoing_tensor(tensor, cargo) for path, tensor in tensors.items()}
-        self.defer(proxy, messages.Assign(proxy.handle, taken))
+        return messages.Assign(proxy.handle, taken)
 
     def children(self, proxy: ModuleProxy, paths: Sequence[str]) -> list[ModuleProxy]:
         """Proxies of submodules, told in one frame."""

@@ -179,16 +179,26 @@ class Session(Inside):
     def call_each(self, calls: Sequence[Asked]) -> Iterator[Reply]:
         """Several calls in one frame; what one of them raises comes in its place, and ends it."""
         self._line.ready()
-        operations = tuple([self._operation(call) for call in calls])
+        asked: list[Asked | None] = []  # None where a module is given what it is to hold
+        operations: list[messages.Operation] = []
+        for call in calls:
+            if call.holding and isinstance(call.target, ModuleProxy):
+                asked.append(None)
+                operations.append(self._assignment(call.target, call.holding))
+            asked.append(call)
+            operations.append(self._operation(call))
         name = calls[0].name
-        outcomes, tensors = self._line.ask_each(name, operations, messages.Answer)
+        outcomes, tensors = self._line.ask_each(name, tuple(operations), _CALLED_OR_DONE)
         for call in calls:
             _forget_tensors(call)
-        for call, answer in zip(calls, outcomes, strict=False):
+        for each, answer in zip(asked, outcomes, strict=False):
             if isinstance(answer, messages.Raised):
                 raise self._line.fault(name, answer)
-            self._line.hear(answer.printed)
-            yield self._reply(call, answer, tensors)
+            if each is not None and isinstance(answer, messages.Answer):
+                self._line.hear(answer.printed)
+                yield self._reply(each, answer, tensors)
+            elif each is not None or isinstance(answer, messages.Answer):
+                raise self._line.broken(Broken("an answer of another kind"))
 
     def watch(
         self, call: Asked, before: Sequence[ModuleProxy], after: Sequence[ModuleProxy]
@@ -250,6 +260,10 @@ class Session(Inside):
             raise self._line.broken(broken) from None
 
 
+_CALLED_OR_DONE: tuple[type[messages.Answer | messages.Done], ...] = (
+    messages.Answer,
+    messages.Done,
+)
 _CALLED_OR_SEEN: tuple[type[messages.Answer | messages.Tensors], ...] = (
     messages.Answer,
     messages.Tensors,

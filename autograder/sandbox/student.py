@@ -142,8 +142,12 @@ class ModuleProxy:
         grad: bool = False,
         training: bool | None = None,
         library: bool = False,
+        holding: Mapping[str, torch.Tensor] | None = None,
     ) -> Asked:
-        """A call to be made together with others, in a mode, or in the one it is in by then."""
+        """A call to be made together with others, in a mode, or in the one it is in by then.
+
+        holding: what is copied into parameters, buffers or attributes before; see `set`.
+        """
         if training is not None:
             self.training = training
         return Asked(
@@ -159,6 +163,7 @@ class ModuleProxy:
             grad or self.training,
             training=training,
             library_wanted=library,
+            holding=holding or {},
         )
 
     def ask_each(self, calls: Sequence[Asked]) -> Iterator[Reply]:
