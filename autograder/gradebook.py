@@ -46,13 +46,18 @@ class Record(msgspec.Struct, frozen=True):
     isolation: str = ""
 
 
+#: Results that are kept in memory for when they are asked for again.
+MOST_KNOWN = 200
+
+
 class Gradebook(GradebookFile):
     """The gradebook of an output folder, locked while it is open."""
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
         """Open the gradebook of `folder`; `create` makes folder and gradebook where missing."""
         super().__init__(folder, create=create)
-        # What was stored or read here, by number: it never changes, and is asked for again.
+        # What was stored or read here, by number: it never changes, and is asked for again. Of a
+        # large class only a part, so that memory does not grow with it.
         self._known: dict[int, Record] = {}
 
     def begin(self, assignment: Path, key: GradingKey, stages: tuple[str, ...]) -> Run:
@@ -148,9 +153,8 @@ class Gradebook(GradebookFile):
                 "insert or replace into entries (run, student, result) values (?, ?, ?)",
                 (run.id, result.submission, cursor.lastrowid),
             )
-        self._known[int(cursor.lastrowid or 0)] = msgspec.structs.replace(
-            record, notes=_read_lines(_lines(record.notes))
-        )
+        notes = _read_lines(_lines(record.notes))
+        self._know(int(cursor.lastrowid or 0), msgspec.structs.replace(record, notes=notes))
         return encoded
 
     def prune(self, run: Run, students: set[str]) -> None:
@@ -263,8 +267,13 @@ class Gradebook(GradebookFile):
     def _record(self, number: int) -> Record:
         known = self._known.get(number)
         if known is None:
-            known = self._known[number] = self._read(number)
+            known = self._read(number)
+            self._know(number, known)
         return known
+
+    def _know(self, number: int, record: Record) -> None:
+        if len(self._known) < MOST_KNOWN:
+            self._known[number] = record
 
     def _read(self, number: int) -> Record:
         row = self._database.execute(

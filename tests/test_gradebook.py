@@ -279,3 +279,17 @@ def child(source: str, *args: Path) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         text=True,
     )
+
+
+class TestMemory:
+    def test_results_beyond_what_is_kept_in_memory_are_read_as_they_were(
+        self, book: Gradebook, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("autograder.gradebook.MOST_KNOWN", 2)
+        run = begin(book)
+        stored = [record(f"student-{number}", score=number) for number in range(5)]
+        for each in stored:
+            book.add(run, each, reusable=True)
+        assert len(book._known) == 2
+        assert list(book.records(run)) == stored
+        assert len(book._known) == 2
