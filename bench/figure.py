@@ -44,6 +44,7 @@ def figure(rows: Sequence[Row]) -> str:
         js=[],
         width=720,
         height=320,
+        margin_right=60,  # the last values stand beside their points
         x_title="submissions in the class",
         legend_at_bottom=True,
         print_values=True,
