@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.sandbox import packing
+from autograder.sandbox import packing, tensors
 from autograder.sandbox.packing import Parcel, packed
 from autograder.sandbox.tensors import CannotTravel, decode
 
@@ -62,7 +62,7 @@ def test_large_tensors_are_not_kept() -> None:
 
 
 def test_a_parcel_refuses_more_than_one_frame_may_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packing, "MAX_PAYLOAD_BYTES", 20)
+    monkeypatch.setattr(tensors, "MAX_PAYLOAD_BYTES", 20)
     parcel, tensor = Parcel(), torch.zeros(4)
     assert parcel.add(tensor) == 0
     with pytest.raises(CannotTravel):

@@ -7,7 +7,7 @@ frame makes judge and guest take turns on a core, which costs more than most req
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 
@@ -46,16 +46,16 @@ class Script:
 
 @dataclass(slots=True)
 class Foretold:
-    """The answer to one part, for when its check comes to ask."""
+    """The answer to one part, for when its check comes to ask.
+
+    handles: those of the part that its check has not used yet, the next one last.
+    """
 
     part: Part
     parcel: Parcel  # of the script
     outcomes: tuple[messages.Outcome, ...]
     tensors: list[torch.Tensor]
-    handles: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.handles = list(reversed(self.part.handles))
+    handles: list[int]
 
     def answers(self, operations: tuple[messages.Operation, ...], cargo: Parcel) -> bool:
         """Whether this is what was asked, tensors included."""
@@ -86,7 +86,7 @@ def foretold(
         ended = bool(own) and isinstance(own[-1], messages.Raised)
         if not ended and len(own) < len(part.operations):
             break
-        told[part.check] = Foretold(part, script.parcel, own, tensors)
+        told[part.check] = Foretold(part, script.parcel, own, tensors, [*reversed(part.handles)])
         if ended:
             break
     return told

@@ -6,7 +6,7 @@ A handle is good for one guest and a proxy for one check; whatever is used later
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -68,11 +68,18 @@ class Inside(ABC):
         operations = tuple([messages.Fetch(proxy.handle) for proxy in proxies])
         answers, tensors = self._line.ask_each(name, operations, messages.Tensors)
         found = []
-        for answer in answers:
-            if isinstance(answer, messages.Raised):
-                raise self._line.fault(name, answer)
+        for answer in self._unless_raised(name, answers):
             found.append(self._all_incoming(name, answer.values, tensors))
         return found
+
+    def _unless_raised(
+        self, name: str, outcomes: Iterable[_Outcome | messages.Raised]
+    ) -> Iterator[_Outcome]:
+        """Outcomes in order; what one raised is raised in its place."""
+        for outcome in outcomes:
+            if isinstance(outcome, messages.Raised):
+                raise self._line.fault(name, outcome)
+            yield outcome
 
     def assign(self, proxy: ModuleProxy, tensors: Mapping[str, torch.Tensor]) -> None:
         """Set tensors by path, with the next request."""
@@ -101,9 +108,8 @@ class Inside(ABC):
         )
         answers, _ = self._line.ask_each(proxy.name, operations, messages.Answer)
         found = []
-        for operation, answer in zip(operations, answers, strict=False):
-            if isinstance(answer, messages.Raised):
-                raise self._line.fault(proxy.name, answer)
+        sound = self._unless_raised(proxy.name, answers)
+        for operation, answer in zip(operations, sound, strict=False):
             child = self._module(proxy.name, answer, operation.child)
             child.training = proxy.training
             found.append(child)

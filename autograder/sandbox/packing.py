@@ -9,8 +9,8 @@ from __future__ import annotations
 import torch
 
 from .frames import Buffer
-from .tensors import CannotTravel, Cargo, encode
-from .wire import MAX_PAYLOAD_BYTES, TensorHead
+from .tensors import Cargo, encode
+from .wire import TensorHead
 
 _MOST_KEPT = 1024  # more than the checks send to one submission
 _LARGEST_KEPT = 1 << 14  # bytes
@@ -32,23 +32,6 @@ def packed(tensor: torch.Tensor) -> tuple[TensorHead, Buffer, object]:
 
 
 class Parcel(Cargo):
-    """The tensors of one frame to a guest.
+    """The tensors of one frame to a guest."""
 
-    first: the number of the first, where others come before them.
-    """
-
-    def __init__(self, first: int = 0) -> None:
-        super().__init__()
-        self._first = first
-
-    def add(self, tensor: torch.Tensor) -> int:
-        """Take a tensor along; its number within the frame."""
-        head, data, alive = packed(tensor)
-        self._size += len(data)
-        if self._size > MAX_PAYLOAD_BYTES:
-            raise CannotTravel("there is too much to send at once", tensor)
-        self.heads.append(head)
-        self.payload.append(data)
-        if alive is not None:
-            self._alive.append(alive)
-        return self._first + len(self.heads) - 1
+    _packed = staticmethod(packed)

@@ -140,9 +140,8 @@ class Session(Inside):
             given = {key: self._outgoing(value) for key, value in keywords.items()}
             operations.append(messages.Make(name, self._new_handle(), given))
         answers, _ = self._line.ask_each(name, tuple(operations), messages.Answer)
-        for operation, answer in zip(operations, answers, strict=False):
-            if isinstance(answer, messages.Raised):
-                raise self._line.fault(name, answer)
+        sound = self._unless_raised(name, answers)
+        for operation, answer in zip(operations, sound, strict=False):
             self._line.hear(answer.printed)
             yield self._module(name, answer, operation.handle)
 
@@ -191,9 +190,8 @@ class Session(Inside):
         outcomes, tensors = self._line.ask_each(name, tuple(operations), _CALLED_OR_DONE)
         for call in calls:
             _forget_tensors(call)
-        for each, answer in zip(asked, outcomes, strict=False):
-            if isinstance(answer, messages.Raised):
-                raise self._line.fault(name, answer)
+        sound = self._unless_raised(name, outcomes)
+        for each, answer in zip(asked, sound, strict=False):
             if each is not None and isinstance(answer, messages.Answer):
                 self._line.hear(answer.printed)
                 yield self._reply(each, answer, tensors)

@@ -153,9 +153,13 @@ def _decode(heads: Sequence[TensorHead], payload: memoryview) -> list[torch.Tens
 
 
 class Cargo:
-    """The tensors of one frame, gathered while its message is put together."""
+    """The tensors of one frame, gathered while its message is put together.
 
-    def __init__(self) -> None:
+    first: the number of the first, where others come before them.
+    """
+
+    def __init__(self, first: int = 0) -> None:
+        self._first = first
         self.heads: list[TensorHead] = []
         self.payload: list[Buffer] = []
         self._alive: list[object] = []
@@ -163,11 +167,15 @@ class Cargo:
 
     def add(self, tensor: torch.Tensor) -> int:
         """Take a tensor along; its number within the frame."""
-        head, data, alive = encode(tensor)
+        head, data, alive = self._packed(tensor)
         self._size += len(data)
         if self._size > MAX_PAYLOAD_BYTES:
             raise CannotTravel("there is too much to send at once", tensor)
         self.heads.append(head)
         self.payload.append(data)
         self._alive.append(alive)
-        return len(self.heads) - 1
+        return self._first + len(self.heads) - 1
+
+    @staticmethod
+    def _packed(tensor: torch.Tensor) -> tuple[TensorHead, Buffer, object]:
+        return encode(tensor)
