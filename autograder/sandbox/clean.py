@@ -34,6 +34,13 @@ _is_inference, _anomaly = torch.is_inference_mode_enabled, torch.is_anomaly_enab
 _set_anomaly = torch.set_anomaly_enabled
 _float32 = torch.float32
 _sys = sys
+# Libraries without numbers drawn by Python or numpy. To seed those generators as well takes as
+# long as many a call, and hardly anybody uses them.
+_WITHOUT_GENERATORS = frozenset(
+    ("__future__", "abc", "collections", "dataclasses", "functools", "math", "torch", "typing")
+)
+_seed = 0  # of the request now
+_seeds_everything = True
 _thread: Any = sys.modules["_thread"]
 # Python 3.13 begins threads by other functions.
 _THREAD_DOORS: tuple[tuple[Any, tuple[str, ...]], ...] = (
@@ -44,11 +51,12 @@ _THREAD_DOORS: tuple[tuple[Any, tuple[str, ...]], ...] = (
 
 def reset(seed: int, grad_enabled: bool) -> None:
     """Generators, modes, defaults: as a freshly started program with this seed has them."""
+    global _seed
+    _seed = seed
     drop_modes()
     _seed_torch(seed)
-    _seed_random(seed)
-    _random.gauss_next = None
-    _seed_numpy(seed & 0xFFFFFFFF)
+    if _seeds_everything:
+        _seed_others(seed)
     _set_grad_enabled(grad_enabled)
     if _get_default_dtype() is not _float32:
         _set_default_dtype(_float32)
@@ -60,6 +68,29 @@ def reset(seed: int, grad_enabled: bool) -> None:
         _set_autocast("cpu", False)
     if _anomaly():
         _set_anomaly(False)
+
+
+def _seed_others(seed: int) -> None:
+    _seed_random(seed)
+    _random.gauss_next = None
+    _seed_numpy(seed & 0xFFFFFFFF)
+
+
+def nothing_imported() -> None:
+    """A submission begins: Python's and numpy's generators are seeded, and out of its reach."""
+    global _seeds_everything
+    _seeds_everything = False
+
+
+def imported(library: str) -> None:
+    """The submission imports a library, here or within a call: from now on it may draw numbers.
+
+    Those of the request that is being carried out are drawn from its seed already.
+    """
+    global _seeds_everything
+    if not _seeds_everything and library not in _WITHOUT_GENERATORS:
+        _seeds_everything = True
+        _seed_others(_seed)
 
 
 def drop_modes() -> None:

@@ -104,7 +104,8 @@ class Guest:
     # --- names --------------------------------------------------------------------------------
 
     def _on_load(self, load: messages.Load) -> messages.Outcome:
-        loaded = _load(load.files, load.names, frozenset(load.skip), self._started)
+        clean.nothing_imported()
+        loaded = _load(load.files, load.names, frozenset(load.skip), self._started, clean.imported)
         self._started(0)
         clean.drop_modes()
         self._objects = dict(loaded.objects)

@@ -51,16 +51,18 @@ def load(
     names: Sequence[NameSpec],
     skip: Set[int] = frozenset(),
     started: Callable[[int], None] = lambda statement: None,
+    imported: Callable[[str], None] = lambda library: None,
 ) -> Loaded:
     """Run a submission and find the contract's names in it.
 
     From then on the use of an import that is not there raises.
     `started` is told each statement's number before it runs; a number in `skip` is not run. The
-    numbers are the same for the same submission whatever is skipped.
+    numbers are the same for the same submission whatever is skipped. `imported` is told the
+    top-level name of every library that is imported, then or later, before it is.
     """
     placeholders.graded(False)
     kept = [each for each in files if each.kind != "data" and not is_ignored(each.path)]
-    runner = Runner(kept, skip, started)
+    runner = Runner(kept, skip, started, imported)
     undo = _surroundings(runner)
     trace, profile = sys.gettrace(), sys.getprofile()
     runner.run_all()

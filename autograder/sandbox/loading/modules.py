@@ -29,9 +29,14 @@ class Modules:
     """Finds, makes and remembers the modules of one submission."""
 
     def __init__(
-        self, files: Sequence[SourceFile], run: Callable[[Node], None], current: Callable[[], Node]
+        self,
+        files: Sequence[SourceFile],
+        run: Callable[[Node], None],
+        current: Callable[[], Node],
+        imported: Callable[[str], None],
     ) -> None:
         self._run = run
+        self._imported = imported
         self._current = current
         self.root = Node(ROOT, None)
         self.nodes: list[Node] = []  # files in the order of loading
@@ -150,12 +155,15 @@ class Modules:
                     for _ in range(name.count(".")):
                         node = node.parent or node
                     return self.enter(node)
+            self._imported(top)
         return self._import(name, globals, locals, fromlist, level)
 
     def import_module(self, name: str, package: str | None = None) -> Any:
         """`importlib.import_module`, with the kit's own packages left out."""
         if type(name) is str and name.partition(".")[0] in _PRIVATE:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        if type(name) is str:
+            self._imported(name.partition(".")[0])
         return self._import_module(name, package)
 
     def find_spec(

@@ -60,7 +60,11 @@ class Runner:
     """Loads every file of a submission once, whatever its statements do."""
 
     def __init__(
-        self, files: Sequence[SourceFile], skip: Set[int], started: Callable[[int], None]
+        self,
+        files: Sequence[SourceFile],
+        skip: Set[int],
+        started: Callable[[int], None],
+        imported: Callable[[str], None],
     ) -> None:
         self._skip = skip
         self._started = started
@@ -70,7 +74,7 @@ class Runner:
         self.stubs: set[tuple[str, int, str]] = set()
         self._builtins: dict[str, Any] = {}
         self._running: list[tuple[Node, Statement, int]] = []
-        self.modules = Modules(self._with_written(files), self._run, self._current)
+        self.modules = Modules(self._with_written(files), self._run, self._current, imported)
         self._absences = Absences(self.modules, self.notes, self._is_running)
 
     def run_all(self) -> None:
