@@ -62,8 +62,8 @@ class Checks:
         self.assignment = assignment
         self.sample = Sample(secret)
         self.trial: Trial | None = None
-        self._references = References()
-        self._rehearsed = Rehearsed(self.sample, self._references)
+        self.references = References()
+        self._rehearsed = Rehearsed(self.sample, self.references)
         self._places: dict[int, Place] = {}  # by the id of its item, which it holds
         self._turns: tuple[Sequence[pytest.Item], tuple[Turn, ...]] = ((), ())
 
@@ -115,7 +115,7 @@ class Checks:
             place.catalogue,
             place.identifier,
             place.check,
-            self._references,
+            self.references,
             place.counted,
         )
 
