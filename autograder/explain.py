@@ -152,10 +152,7 @@ def null_program(
     values = [entry.value for entry in observations if entry.value is not None]
     if len(values) < len(observations):
         return None
-    seen = [
-        (entry.given, value, _last(value))
-        for entry, value in zip(observations, values, strict=True)
-    ]
+    lasts: dict[int, float] = {}
     numbers: dict[int, Hashable] = {}
 
     def expected(output: Callable[[Given], Tensor], given: Given) -> Expected:
@@ -170,11 +167,15 @@ def null_program(
             NULLS.keep(key, known, known.output.nbytes, owners=output)
         return known
 
+    def gives(output: Callable[[Given], Tensor], given: Given, value: Tensor) -> bool:
+        if id(value) not in lasts:
+            lasts[id(value)] = _last(value)
+        return expected(output, given).is_same(value, lasts[id(value)])
+
+    seen = [(entry.given, value) for entry, value in zip(observations, values, strict=True)]
     for null in catalogue.nulls:
         output = null.outputs.get(name)
-        if output is not None and all(
-            expected(output, given).is_same(value, last) for given, value, last in seen
-        ):
+        if output is not None and all(gives(output, *each) for each in seen):
             return null
     return None
 

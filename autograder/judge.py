@@ -94,7 +94,7 @@ class Judge:
             )
             details |= {
                 "titles": titles_of(self.assignment, result),
-                "comparisons": comparisons(self.assignment, evidence),
+                "comparisons": comparisons(self.assignment, evidence, self.checks.references),
                 "attention": attention_seen(
                     trial, self.checks.sample, self.assignment, details["standings"]
                 ),

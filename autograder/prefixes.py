@@ -16,6 +16,7 @@ from torch import Tensor
 from autograder import chain as right
 from autograder.catalogue import Misconception
 from autograder.chain import Chain, Given, Step, StepRaises, Values
+from autograder.memory import Memory
 
 TENSORS = ("query", "key", "value", "scores", "weights", "context", "output")
 
@@ -30,8 +31,27 @@ class Option:
     variation: bool = False  # right, but not the usual way
 
 
-def options_of(chain: Chain, entries: Sequence[Misconception]) -> tuple[tuple[Option, ...], ...]:
-    """For each step of the chain every way of doing it, the usual one first."""
+Options = tuple[tuple[Option, ...], ...]
+
+
+def options_of(chain: Chain, entries: Sequence[Misconception]) -> Options:
+    """For each step of the chain every way of doing it, the usual one first.
+
+    The same for the same chain and entries: what was found with them is remembered by them.
+    """
+    key = id(chain), *map(id, entries)
+    known = OPTIONS.get(key)
+    if known is None:
+        known = _all_options(chain, entries)
+        OPTIONS.keep(key, known, 1, owners=(chain, tuple(entries)))
+    return known
+
+
+#: So many chains' options are remembered, with those of the catalogues they are told apart by.
+OPTIONS: Memory[Options] = Memory(100)
+
+
+def _all_options(chain: Chain, entries: Sequence[Misconception]) -> Options:
     options: dict[str, list[Option]] = {
         name: [Option(right), *(Option(way, variation=True) for way in chain.other_ways(name))]
         for name, right in chain.steps

@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from autograder.assignment import Assignment, Stage
 from autograder.catalogue import load_catalogue
-from autograder.chain import Given, run
-from autograder.checks.evidence import Evidence, Recorded
+from autograder.chain import Given
+from autograder.checks.evidence import Evidence, Recorded, References
+from autograder.checks.kept import Kept
 from autograder.details import Comparison, Numbers
 from autograder.result import Result
 from autograder.telling import call_in_words
@@ -33,32 +35,33 @@ def titles_of(assignment: Assignment, result: Result) -> dict[str, str]:
     }
 
 
-def comparisons(assignment: Assignment, evidence: Evidence) -> tuple[Comparison, ...]:
+def comparisons(
+    assignment: Assignment, evidence: Evidence, references: References
+) -> tuple[Comparison, ...]:
     """The first call of each name that did not give the reference's numbers."""
     wrong: dict[str, Recorded] = {}
     for entry in evidence.recorded:
         if not entry.right:
             wrong.setdefault(entry.check.name, entry)
     return tuple(
-        _comparison(stage, wrong[name])
+        _comparison(stage, wrong[name], references)
         for stage in assignment.stages
         for name in stage.names
         if name in wrong
     )
 
 
-def _comparison(stage: Stage, entry: Recorded) -> Comparison:
+def _comparison(stage: Stage, entry: Recorded, references: References) -> Comparison:
     given = entry.observation.given
     chain = load_catalogue(stage.misconceptions).chains[entry.check.name]
-    with torch.no_grad():
-        expected = run(chain, given)
+    expected = references.of(entry.check.name, chain, given).output
     found = entry.observation.value
     return Comparison(
         name=entry.check.name,
         check=entry.check_id,
         call=call_in_words(entry),
-        inputs={name: _numbers(tensor) for name, tensor in _inputs(given)},
-        expected=_numbers(expected),
+        inputs={name: _known_numbers(tensor) for name, tensor in _inputs(given)},
+        expected=_known_numbers(expected),
         found=None if found is None else _numbers(found),
         exception=entry.observation.exception,
     )
@@ -75,6 +78,15 @@ def _inputs(given: Given) -> Iterator[tuple[str, Tensor]]:
         yield f"weights of the {role.replace('_', ' ')}", weight
     for number, part in enumerate(given.parts):
         yield f"output of head {number + 1}", part
+
+
+def _known_numbers(tensor: Tensor) -> Numbers:
+    """The same of what all students are asked, told once."""
+    return NUMBERS.of((), (tensor,), partial(_numbers, tensor))
+
+
+#: Tensors whose numbers are kept; more than are asked about first.
+NUMBERS: Kept[Numbers] = Kept(200)
 
 
 def _numbers(tensor: Tensor) -> Numbers:

@@ -82,10 +82,7 @@ class Search:
     def __post_init__(self) -> None:
         self._finite = bool(torch.isfinite(self.found).all())
         if self.memory is not None:
-            ways = [(id(each.step), id(each.misconception)) for row in self.options for each in row]
-            starts = [len(row) for row in self.options]
-            given = numbers_of(self.given)
-            self._key = (id(self.chain), *starts, *ways, given, self._finite)
+            self._key = id(self.chain), id(self.options), numbers_of(self.given), self._finite
 
     def settings(self, size: int) -> list[tuple[Option, ...]]:
         """The options, one a step, of the settings of `size` mistakes that give the output.

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 import torch
 
 from autograder.sandbox import calls, clean, describe, faults, loading, messages, modules, wire
-from autograder.sandbox.foresight import Script
+from autograder.sandbox.foresight import Foretold, Script
 from autograder.sandbox.loaded import Found, LoadReport
 from autograder.sandbox.room import NameSpec
 from autograder.sandbox.seeds import seed_of, seeds_of
@@ -114,6 +114,14 @@ class DirectSession:
 
     def foresee(self, script: Script) -> None:
         """Nothing is sent here that could be sent at once."""
+
+    @property
+    def foretold(self) -> Mapping[str, Foretold]:
+        """Nothing is."""
+        return {}
+
+    def forget_foretold(self) -> None:
+        """There is nothing to forget."""
 
     def substitute(self, source: str, called: bool = True) -> None:
         self._load(source, called)

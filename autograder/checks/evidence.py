@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -186,7 +187,7 @@ class Observer:
         seen = comparable.to(expected.dtype) if expected.dtype == torch.float64 else comparable
         right = self._record(Observation(given, seen, ""), reference, reply.operators)
         if not right:
-            raise self._difference(seen, expected)
+            raise self._difference(seen, expected, reference.scale)
         return value
 
     def each(self, givens: Sequence[Given], replies: Iterator[Reply]) -> None:
@@ -213,14 +214,14 @@ class Observer:
         return right
 
     @staticmethod
-    def _difference(value: Tensor, expected: Tensor) -> CheckFailed:
+    def _difference(value: Tensor, expected: Tensor, scale: float | None = None) -> CheckFailed:
         if value.shape != expected.shape:
             return CheckFailed(
                 f"shape {told_shape(value.shape)}", f"shape {told_shape(expected.shape)}"
             )
-        if torch.isnan(value).any() and not torch.isnan(expected).any():
+        share = difference(value, expected, scale)
+        if math.isinf(share) and torch.isnan(value).any() and not torch.isnan(expected).any():
             return CheckFailed("nan among the numbers", "finite numbers")
-        share = difference(value, expected)
         return CheckFailed(
             f"numbers that differ by {100 * share:.2g}% of their size"
             if share < 10

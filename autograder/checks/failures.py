@@ -73,6 +73,6 @@ def told_shape(shape: Sequence[int]) -> str:
 
 def rows(matrix: Tensor) -> str:
     """A few numbers of a tensor, rounded, for a teacher."""
-    flat = matrix.detach().double().flatten()[:6]
-    shown = ", ".join(f"{float(number):.4g}" for number in flat)
+    flat = matrix.detach().flatten()[:6].double()
+    shown = ", ".join(f"{number:.4g}" for number in flat.tolist())
     return f"[{shown}{', ...' if matrix.numel() > 6 else ''}]"

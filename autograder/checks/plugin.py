@@ -62,8 +62,8 @@ class Checks:
         self.assignment = assignment
         self.sample = Sample(secret)
         self.trial: Trial | None = None
-        self._references = References()
-        self._rehearsed = Rehearsed(self.sample, self._references)
+        self.references = References()
+        self._rehearsed = Rehearsed(self.sample, self.references)
         self._places: dict[int, Place] = {}  # by the id of its item, which it holds
         self._turns: tuple[Sequence[pytest.Item], tuple[Turn, ...]] = ((), ())
 
@@ -115,7 +115,7 @@ class Checks:
             place.catalogue,
             place.identifier,
             place.check,
-            self._references,
+            self.references,
             place.counted,
         )
 
@@ -210,10 +210,10 @@ class Checks:
         False where they ended early, as soon as one did not pass, because from then on a library's
         functions stand in the place of earlier stages' wrong ones: then all are to be run again.
         """
-        self._rehearsed.foresee([(item, self.place(item)) for item in items], trial)
+        placed = [(item, self.place(item)) for item in items]
+        self._rehearsed.foresee(placed, trial)
         wrong, sound = thorough, True
-        for item in items:
-            place = self.place(item)
+        for number, (item, place) in enumerate(placed, 1):
             check = place.check
             if check.kind in LAZY and not wrong:
                 continue
@@ -224,29 +224,36 @@ class Checks:
                     return False
             else:
                 outcome = replace(absent, check_id=place.identifier)
-            sound = sound and outcome.status == "passed"
-            wrong = wrong or (check.kind == "values" and outcome.status != "passed")
             trial.evidence.outcomes.append(outcome)
+            if outcome.status == "passed":
+                continue
+            before = sound, wrong
+            sound, wrong = False, wrong or check.kind == "values"
+            if before != (sound, wrong) and absent is None:
+                left = [each for each in placed[number:] if wrong or each[1].check.kind not in LAZY]
+                self._rehearsed.foresee_alone(left, trial)
         return True
 
     def _look_with_borrowed_functions(
         self, items: Sequence[pytest.Item], trial: Trial, faulty: set[str]
     ) -> None:
         """Find the names that are wrong only through other functions of their stage."""
-
         failed = {
             outcome.check_id for outcome in trial.evidence.outcomes if outcome.status != "passed"
         }
 
         def passes(name: str, everything: bool) -> bool:
-            return all(
-                self._passes(item)
-                for item in items
-                for place in [self.place(item)]
+            asked = [
+                (item, place)
+                for item, place in zip(items, map(self.place, items), strict=True)
                 if place.check.kind in JUDGED
                 and place.check.name == name
                 and (everything or place.identifier in failed)
-            )
+            ]
+            if asked and not self._passes(asked[0][0]):
+                return False  # as a culprit does at once
+            self._rehearsed.foresee_alone(asked[1:], trial)
+            return all(self._passes(item) for item, _ in asked[1:])
 
         lost = {
             stage: faulty & set(stage.names)

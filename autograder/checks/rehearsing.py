@@ -1,63 +1,75 @@
-"""What the checks of a name ask first, found out once for all submissions.
+"""What the checks of a name ask first, and next, found out once for all submissions.
 
 Only checks that ask for nothing but the student, samples and the reference can be rehearsed: what
-is found out about a submission may change what another kind asks.
+is found out about a submission may change what another kind asks. What is asked of a module hangs
+on what it was told to be, so it is found out once for modules that are alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
 
 import pytest
 
 from autograder.checks.evidence import Evidence, Observer, References
+from autograder.checks.kept import Kept
 from autograder.checks.marks import LAZY
 from autograder.checks.place import Place
 from autograder.checks.sample import Sample
 from autograder.checks.trial import Trial
 from autograder.sandbox.foresight import Script
-from autograder.sandbox.rehearsal import Rehearsal
-from autograder.sandbox.session import Session
+from autograder.sandbox.rehearsal import Rehearsal, Run
 from autograder.sandbox.student import Student
 
 Checks = Sequence[tuple[pytest.Item, Place]]
 
 
 class Rehearsed:
-    """Scripts by name."""
+    """Scripts by the checks that they are for and by what was told of the modules of these."""
 
     def __init__(self, sample: Sample, references: References) -> None:
         self._sample = sample
         self._references = references
         self._rehearsal: Rehearsal | None = None
-        self._scripts: dict[str, Script | None] = {}
+        self._scripts: Kept[Script | None] = Kept(MOST_SCRIPTS)
 
     def foresee(self, checks: Checks, trial: Trial) -> None:
-        """Ask at once what the checks of one name ask first, where the submission has the name."""
-        check = checks[0][1].check
-        if trial.absent(check) is None:
-            script = self._script(check.name, checks, trial.session)
-            if script is not None:
-                trial.foresee(script)
+        """Ask at once what the checks of one name ask, where the submission has the name."""
+        if trial.absent(checks[0][1].check) is None:
+            trial.session.forget_foretold()
+            chosen = [each for each in checks if each[1].check.kind not in LAZY]
+            self._ask(chosen, trial, shares=True)
 
-    def _script(self, name: str, checks: Checks, session: Session) -> Script | None:
-        """The frame of a name's checks, in their order; None where it would save nothing."""
-        if name not in self._scripts:
-            if self._rehearsal is None:
-                self._rehearsal = Rehearsal(session.names)
-            script = self._rehearsal.script(self._runs(checks))
-            self._scripts[name] = script if script and len(script.parts) > 1 else None
-        return self._scripts[name]
+    def foresee_alone(self, checks: Checks, trial: Trial) -> None:
+        """The same of checks that no longer take modules over from one another."""
+        if trial.has_stand_in and not trial.lending:
+            return  # the guest is there for the checks that need it
+        known = trial.session.foretold
+        self._ask([each for each in checks if each[1].identifier not in known], trial, shares=False)
 
-    def _runs(self, checks: Checks) -> Iterator[tuple[str, Callable[[Student], object]]]:
+    def _ask(self, checks: Checks, trial: Trial, shares: bool) -> None:
+        """Frame after frame, as long as there are several checks that would ask in it."""
+        if self._rehearsal is None:
+            self._rehearsal = Rehearsal(trial.session.names)
+        rehearsal = self._rehearsal
+        runs = dict(self._runs(checks))
+        key: Hashable = (shares, *runs)
+        script = self._scripts.of((key,), (), partial(rehearsal.script, runs.items(), shares))
+        while script is not None and len(script.parts) > 1:
+            trial.foresee(script)
+            told = trial.session.foretold
+            known = {part.check: told[part.check] for part in script.parts if part.check in told}
+            modules = {check: answer.last.modules for check, answer in known.items()}
+            further = [
+                (check, runs[check], known[check]) for check, each in modules.items() if each
+            ]
+            key = key, tuple(modules.items())
+            script = self._scripts.of((key,), (), partial(rehearsal.further, further, shares))
+
+    def _runs(self, checks: Checks) -> Iterator[tuple[str, Run]]:
         for item, place in checks:
-            if place.check.kind not in LAZY and {*place.asked} <= {
-                *place.given,
-                "student",
-                "sample",
-                "observe",
-            }:
+            if {*place.asked} <= {*place.given, "student", "sample", "observe"}:
                 assert isinstance(item, pytest.Function)
                 yield place.identifier, partial(self._run, item, place)
 
@@ -73,3 +85,7 @@ class Rehearsed:
                 place.counted,
             )
         item.obj(**{name: given[name] for name in place.asked})
+
+
+#: Scripts kept. Students differ in what they call the parts of their modules, and in little else.
+MOST_SCRIPTS = 256

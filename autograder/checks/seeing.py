@@ -12,6 +12,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -20,6 +21,7 @@ from autograder.assignment import Assignment, Stage
 from autograder.catalogue import Catalogue, Misconception, load_catalogue
 from autograder.chain import Chain, Given, Step, StepRaises, Values, into_heads, run
 from autograder.checks.failures import CheckFailed
+from autograder.checks.kept import Kept
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.subject import build, tensor_of
 from autograder.checks.trial import Trial
@@ -45,6 +47,9 @@ INPUTS = torch.tensor(
 HEADS = ((1.0, 2.0, 1.5), (4.0, 1.5, 1.2))
 KEY_SIZE = 9  # holds the six words; no other size has its root
 D_IN = 8  # unlike every other size; the tokens use six of it
+
+#: The weights of right programs, by chain and view.
+RIGHT: Kept[Tensor | None] = Kept(20)
 
 #: Ways of writing the mistakes of one explanation that are tried.
 MOST_CODINGS = 64
@@ -130,7 +135,7 @@ def _look(
     if found is None:
         return None
     chain = catalogue.chains[name]
-    expected = _weights(chain, view, {})
+    expected = RIGHT.of((), (chain, view), partial(_weights, chain, view, {}))
     assert expected is not None
     mistakes = standing["misconceptions"]
     assert isinstance(mistakes, Sequence)

@@ -177,7 +177,7 @@ class Trial:
         return self.session.student(check_id)
 
     def foresee(self, script: Script) -> None:
-        """Ask in one frame what the checks of a name ask first."""
+        """Ask in one frame what the checks of a name ask first, or next."""
         if not self.lending:
             self._bring(self._source)
         self.session.foresee(script)

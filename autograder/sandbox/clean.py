@@ -141,10 +141,14 @@ def bound_threads(most: int) -> None:
 
 
 class Output(io.TextIOBase):
-    """What a student prints, up to a number of characters; the rest is counted and dropped."""
+    """What a student prints, up to a number of characters for each operation; the rest is dropped.
+
+    Of all operations the judge keeps no more than that either, in the order in which checks come to
+    ask, whatever was asked ahead of time.
+    """
 
     def __init__(self, most: int) -> None:
-        self._left = most
+        self._most = self._left = most
         self._parts: list[str] = []
         self.count = 0
 
@@ -165,6 +169,7 @@ class Output(io.TextIOBase):
         """What was printed since this was last asked."""
         if not self._parts:
             return ""
+        self._left = self._most
         text = "".join(self._parts)
         self._parts.clear()
         return text

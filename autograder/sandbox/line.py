@@ -17,7 +17,7 @@ from autograder.errors import KitFault
 from . import faults, messages, wire
 from .deadlines import Deadlines
 from .faults import StudentFault
-from .foresight import Foretold, Script, foretold
+from .foresight import Foretold, Script, foretold, join
 from .frames import Broken, Buffer
 from .inmate import Gone, Inmate, Overrun
 from .loaded import LoadReport, report_of
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST_ANSWERED = 1 << 27  # bytes of tensors that one submission may answer with, all told
 CUT = " … (cut)"  # at the end of what was printed
+_MOST_ENDED = 2  # frames of one script: a right module raises once, where it refuses sizes
 _BATCH = 32  # deferred operations that are sent at the latest
 _Outcome = TypeVar("_Outcome")
 
@@ -52,9 +53,9 @@ class Line:
         self._hung = False  # the last guest
         self._answered = 0  # bytes of tensors
         self._pending: list[messages.Operation] = []
-        self._foretold: dict[str, Foretold] = {}  # answers by check, of the guest now
+        self.foretold: dict[str, Foretold] = {}  # answers by check, which has not come for them yet
         self._foresees = True
-        self._next: Foretold | None = None  # the answer to what this check asks first
+        self._next: Foretold | None = None  # the answer to what this check asks now
         self.cargo = Parcel()  # tensors of the next request
         self.fatal: StudentFault | None = None  # why no guest can be had any more
         self.loss: StudentFault | None = None  # why the last guest of this check is gone
@@ -74,9 +75,12 @@ class Line:
         self._drop_pending()
         if self._guest is not None and not self._sandbox.alive():
             self.retire()  # the zygote took it along, which is nobody's fault
-        self._next = self._foretold.pop(check, None)
-        if self._next is not None:
-            self.cargo = Parcel(self._next.part.tensors[0])
+        self._expect(self.foretold.pop(check, None))
+
+    def _expect(self, answer: Foretold | None) -> None:
+        """What the check asks now is answered already, where there is an answer."""
+        if answer is not None:
+            self._next, self.cargo = answer, Parcel(answer.part.tensors[0])
 
     @property
     def up(self) -> bool:
@@ -98,7 +102,7 @@ class Line:
     def retire(self) -> None:
         """End the guest; nobody waits for it."""
         self._drop_pending()
-        self._foretold.clear()
+        self.foretold.clear()
         if self._guest is not None:
             self._guest.dismiss()
             self._gone_seconds += self._guest.cpu_seconds()
@@ -193,43 +197,42 @@ class Line:
     # --- asking -------------------------------------------------------------------------------
 
     def foresee(self, script: Script) -> None:
-        """Ask in one frame what the checks of a name ask first; each finds its answer there.
+        """Ask at once what the checks of a name ask first, or next; each finds its answer there.
 
         Who hangs or crashes in it loses nothing but this guest: all is then asked one by one.
         """
-        self._foretold.clear()
         self._drop_pending()
-        if not self._foresees or self._deadlines.somebody_hung:
-            return
         with contextlib.suppress(StudentFault):
-            guest = self.ready()
-            grant = self._deadlines.foresight()
-            parcel = script.parcel
-            try:
-                outcomes, tensors = guest.ask(
-                    script.operations,
-                    script.seeds,
-                    tuple(parcel.heads),
-                    parcel.payload,
-                    grant.seconds,
-                    grant.wall_factor,
-                )
-            except (Overrun, Gone, Broken):
-                self._foresees = False
-                self._retire_lost()
-            else:
-                self._take_in(guest.answered)
-                self._foretold = foretold(script, outcomes, tensors)
-            finally:
-                self._deadlines.spend(guest.used())
+            for _ in range(_MOST_ENDED):  # what raises ends a frame
+                if not script.parts or not self._foresees or self._deadlines.somebody_hung:
+                    return
+                told = self._foretold_by(script)
+                join(self.foretold, told)
+                script = script.without(len(told))
+
+    def _foretold_by(self, script: Script) -> dict[str, Foretold]:
+        guest, grant, parcel = self.ready(), self._deadlines.foresight(), script.parcel
+        operations, heads = script.operations, tuple(parcel.heads)
+        try:
+            outcomes, tensors = guest.ask(
+                operations, script.seeds, heads, parcel.payload, grant.seconds, grant.wall_factor
+            )
+        except (Overrun, Gone, Broken):
+            self._foresees = False
+            self._retire_lost()
+            return {}
+        finally:
+            self._deadlines.spend(guest.used())
+        self._take_in(guest.answered)
+        return foretold(script, outcomes, tensors)
 
     def handle(self) -> int | None:
-        """The handle of a module that this check builds first, where that was foreseen."""
+        """The handle of a module that this check builds now, where that was foreseen."""
         return self._next.handles.pop() if self._next and self.builds_first else None
 
     @property
     def builds_first(self) -> bool:
-        """Whether what this check asks first builds modules, and is foreseen."""
+        """Whether what this check asks now builds modules, and is foreseen."""
         return self._next is not None and bool(self._next.handles)
 
     def defer(self, name: str, operation: messages.Operation) -> None:
@@ -265,13 +268,12 @@ class Line:
         operations = (*self._pending, *asked)
         cargo, known = self.cargo, self._next
         self._drop_pending()
-        heads, payload = tuple(cargo.heads), cargo.payload
         if known is not None and known.answers(operations, cargo):
             self._requests += len(operations)
             answer = known.outcomes, known.tensors
+            self._expect(known.then)
         else:
-            if known is not None:
-                heads, payload = known.in_full(cargo)
+            heads, payload = known.in_full(cargo) if known else (tuple(cargo.heads), cargo.payload)
             is_call = messages.Call in map(type, asked)
             answer = self._answer(name, is_call, operations, heads, payload)
         outcomes, tensors = answer

@@ -15,7 +15,7 @@ import torch
 from autograder.errors import KitFault
 
 from . import faults, messages, values, wire
-from .foresight import Script
+from .foresight import Foretold, Script
 from .frames import Broken
 from .inside import Inside
 from .line import Line
@@ -78,9 +78,18 @@ class Session(Inside):
         self._line.begin(check, self._check_seconds if budget is None else budget)
 
     def foresee(self, script: Script) -> None:
-        """Ask at once what the checks of a name ask first."""
+        """Ask at once what the checks of a name ask first, or next."""
         self.end_check()
         self._line.foresee(script)
+
+    @property
+    def foretold(self) -> Mapping[str, Foretold]:
+        """By check, the answers that are there before it has come to ask."""
+        return self._line.foretold
+
+    def forget_foretold(self) -> None:
+        """Drop answers that no check came for."""
+        self._line.foretold.clear()
 
     def end_check(self) -> None:
         """Proxies of the check are void from here."""
