@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.assignment import Assignment, Stage
 from autograder.checks.borrowing import borrowed_in

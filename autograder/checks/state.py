@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 import torch
+from msgspec import structs
 from torch import Tensor
 
 from autograder.chain import Chain, Given, StepRaises, run
@@ -78,7 +79,7 @@ def _is_elsewhere(role: str, shapes: Mapping[str, tuple[int, ...]], sizes: Sizes
 def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
     """Biases of query, key and value are there with `qkv_bias=True` and only then."""
     both = (False, True)
-    made = make_each(student, name, [replace(sizes, bias=wanted) for wanted in both])
+    made = make_each(student, name, [structs.replace(sizes, bias=wanted) for wanted in both])
     for wanted, module in zip(both, made, strict=True):
         if len(module.parameters) <= 2 * (name == "MultiHeadAttention"):
             return  # weights that are no parameters are judged as such
