@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
+from msgspec import structs
 from torch import Tensor
 
 from autograder.chain import Chain, Given, Values
@@ -88,7 +89,7 @@ class Seen:
         def drop(values: Values) -> Values:
             drawn = self.sample.numbers("drawn", *values.weights.shape)
             weights = values.weights * (drawn >= 2 * self.rate - 1) / (1 - self.rate)
-            return dataclasses.replace(values, weights=weights)
+            return structs.replace(values, weights=weights)
 
         dropping = Explanation(replaced={**explanation.replaced, "dropout": drop})
         trained = dropping.expected(chain, self.given)

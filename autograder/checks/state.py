@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 import torch
@@ -159,7 +158,7 @@ def reaches_nobody(given: Given, role: str, chain: Chain, explanation: Explanati
     weights = {name: held.clone().requires_grad_(True) for name, held in given.weights.items()}
     try:
         with torch.enable_grad():
-            output = run(chain, replace(given, weights=weights), explanation.replaced)
+            output = run(chain, structs.replace(given, weights=weights), explanation.replaced)
             (gradient,) = torch.autograd.grad(output.sum(), [weights[role]], allow_unused=True)
     except (StepRaises, RuntimeError, IndexError, KeyError):
         return True
