@@ -5,8 +5,7 @@ It is found out once and serves every submission.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -14,7 +13,7 @@ import pytest
 from autograder.assignment import Assignment, Stage
 from autograder.catalogue import Catalogue
 from autograder.checks.by_pytest import plain_fixture
-from autograder.checks.marks import LAZY, Check, check_of
+from autograder.checks.marks import Check, check_of
 from autograder.checks.trial import catalogue_of, counted_for
 from autograder.sandbox.asking import Counted
 
@@ -68,17 +67,6 @@ def rank_of(name: str, assignment: Assignment) -> tuple[int, int]:
     return assignment.stages.index(stage), stage.names.index(name)
 
 
-#: Stage and name of some checks, and these in the order in which they are asked.
-Turn = tuple[Stage, str, tuple[Place, ...]]
-
-
-def in_turns(places: Iterable[Place]) -> tuple[Turn, ...]:
-    """Stage by stage, name by name, properties after everything else; else as written."""
-    ordered = sorted(places, key=lambda place: (place.rank, place.check.kind in LAZY))
-    groups = groupby(ordered, key=lambda place: (place.stage, place.check.name))
-    return tuple([(stage, name, tuple(group)) for (stage, name), group in groups])
-
-
 def _is_plain(item: pytest.Function, name: str, known: set[str]) -> bool:
     """Whether a fixture is to be had without pytest."""
     if name in known:
@@ -87,6 +75,10 @@ def _is_plain(item: pytest.Function, name: str, known: set[str]) -> bool:
     return fixture is not None and all(_is_plain(item, each, known) for each in fixture.argnames)
 
 
-def stands_in(places: Sequence[Place]) -> bool:
+def stands_in(items: Sequence[pytest.Item]) -> bool:
     """Whether some check among these may put stand-ins in the student's place."""
-    return any("substitute" in place.item._fixtureinfo.names_closure for place in places)
+    return any(
+        "substitute" in item._fixtureinfo.names_closure
+        for item in items
+        if isinstance(item, pytest.Function)
+    )

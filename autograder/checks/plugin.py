@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from autograder.checks.borrowing import borrowed_in
 from autograder.checks.by_pytest import end_by_pytest, plain_fixture
 from autograder.checks.evidence import Evidence, Observer, Outcome, References, outcome_of
 from autograder.checks.marks import JUDGED, LAZY
-from autograder.checks.place import Place, Turn, in_turns, place_of, stands_in
+from autograder.checks.place import Place, place_of, stands_in
 from autograder.checks.rehearsing import Rehearsed
 from autograder.checks.sample import Sample
 from autograder.checks.seeing import look_ahead
@@ -50,6 +51,8 @@ def equivalents_of(assignment: Assignment) -> dict[str, str]:
 
 Substitute = Callable[[str], Student]
 Unaided = Callable[[], Student]
+#: Stage and name of some checks, and these in the order in which they are asked.
+Turn = tuple[Stage, str, list[pytest.Item]]
 
 
 class Checks:
@@ -194,26 +197,30 @@ class Checks:
     def _all_turns(self, items: Sequence[pytest.Item]) -> tuple[Turn, ...]:
         """The checks name by name: the same for every submission."""
         if self._turns[0] is not items:
-            places = [self.place(item) for item in items]
-            self._turns = items, in_turns(places)
-            self._ranks = {place.check.name: place.rank for place in places}
+            ordered = sorted(items, key=self._order)
+            groups = groupby(ordered, self._name_of)
+            self._turns = items, tuple([(*place, list(group)) for place, group in groups])
+            self._ranks = {place.check.name: place.rank for place in map(self.place, items)}
         return self._turns[1]
 
-    def _ask(self, places: tuple[Place, ...], trial: Trial, stage: Stage, thorough: bool) -> bool:
+    def _ask(
+        self, items: Sequence[pytest.Item], trial: Trial, stage: Stage, thorough: bool
+    ) -> bool:
         """All checks of one name; its outcomes are evidence.
 
         False where they ended early, as soon as one did not pass, because from then on a library's
         functions stand in the place of earlier stages' wrong ones: then all are to be run again.
         """
-        self._rehearsed.foresee(places, trial)
+        self._rehearsed.foresee([(item, self.place(item)) for item in items], trial)
         wrong, sound = thorough, True
-        for place in places:
+        for item in items:
+            place = self.place(item)
             check = place.check
             if check.kind in LAZY and not wrong:
                 continue
             absent = trial.absent(check)
             if absent is None:
-                outcome = self._outcome(place, trial, taking_over=sound)
+                outcome = self._outcome(item, trial, taking_over=sound)
                 if outcome.status != "passed" and trial.help(stage):
                     return False
             else:
@@ -234,8 +241,9 @@ class Checks:
 
         def passes(name: str, everything: bool) -> bool:
             return all(
-                self._passes(place)
-                for place in map(self.place, items)
+                self._passes(item)
+                for item in items
+                for place in [self.place(item)]
                 if place.check.kind in JUDGED
                 and place.check.name == name
                 and (everything or place.identifier in failed)
@@ -252,46 +260,54 @@ class Checks:
         for stage, names in lost.items():
             trial.evidence.borrowed |= borrowed_in(trial, stage, names, passes)
 
-    def _outcome(self, place: Place, trial: Trial, taking_over: bool) -> Outcome:
+    def _outcome(self, item: pytest.Item, trial: Trial, taking_over: bool) -> Outcome:
         """How a check ends.
 
         As long as all is well with a name, its checks take modules over from one another. What is
         not well then is asked again of new modules, so that no point is lost to what an earlier
         check left behind.
         """
+        place = self.place(item)
         recorded = len(trial.evidence.recorded)
         shelf = trial.session.shelf
         shelf.open, shelf.touched = taking_over, False
         try:
-            outcome = outcome_of(place.identifier, place.check, self.end_of(place))
+            outcome = outcome_of(place.identifier, place.check, self.end_of(item))
         finally:
             shelf.open = False
         if not shelf.touched or outcome.status in ("passed", "timeout", "killed"):
             return outcome
         del trial.evidence.recorded[recorded:]
-        return outcome_of(place.identifier, place.check, self.end_of(place))
+        return outcome_of(place.identifier, place.check, self.end_of(item))
 
-    def _passes(self, place: Place) -> bool:
+    def _passes(self, item: pytest.Item) -> bool:
         """Whether a check passes. Raises `KitFault` where it fails by itself."""
-        return outcome_of(place.identifier, place.check, self.end_of(place)).status == "passed"
+        place = self.place(item)
+        return outcome_of(place.identifier, place.check, self.end_of(item)).status == "passed"
 
-    def end_of(self, place: Place) -> BaseException | None:
+    def end_of(self, item: pytest.Item) -> BaseException | None:
         """Run one test; what it raised.
 
         Where a test asks for nothing but what this class gives and plain functions of its module,
         it is called at once: pytest's own setting up costs more than the check. Everything else
         goes pytest's way.
         """
+        assert isinstance(item, pytest.Function)
+        place = self.place(item)
         if not place.plain:
-            return end_by_pytest(place.item)
+            return end_by_pytest(item)
         try:
-            place.item.obj(**self._given(place, place.asked, dict(place.given)))
+            item.obj(**self._given(item, place, place.asked, dict(place.given)))
         except Exception as error:
             return error
         return None
 
     def _given(
-        self, place: Place, asked: Sequence[str], given: dict[str, object]
+        self,
+        item: pytest.Function,
+        place: Place,
+        asked: Sequence[str],
+        given: dict[str, object],
     ) -> dict[str, object]:
         """The arguments of a test or of a fixture; each is made once for a test."""
         for name in asked:
@@ -301,10 +317,20 @@ class Checks:
             if maker is not None:
                 given[name] = maker(self, place)
             else:
-                fixture = plain_fixture(place.item, name)
+                fixture = plain_fixture(item, name)
                 assert fixture is not None  # looked at when the place was found
-                given[name] = fixture.func(**self._given(place, fixture.argnames, given))
+                given[name] = fixture.func(**self._given(item, place, fixture.argnames, given))
         return {name: given[name] for name in asked}
+
+    def _name_of(self, item: pytest.Item) -> tuple[Stage, str]:
+        """The name that a check calls, and its stage."""
+        place = self.place(item)
+        return place.stage, place.check.name
+
+    def _order(self, item: pytest.Item) -> tuple[tuple[int, int], bool]:
+        """Stage by stage, name by name, properties after everything else; else as written."""
+        place = self.place(item)
+        return place.rank, place.check.kind in LAZY
 
 
 #: How what a test may ask for is made without pytest, by its name.

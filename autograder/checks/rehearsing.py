@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
+import pytest
+
 from autograder.checks.evidence import Evidence, Observer, References
 from autograder.checks.marks import LAZY
 from autograder.checks.place import Place
@@ -18,6 +20,8 @@ from autograder.sandbox.foresight import Script
 from autograder.sandbox.rehearsal import Rehearsal
 from autograder.sandbox.session import Session
 from autograder.sandbox.student import Student
+
+Checks = Sequence[tuple[pytest.Item, Place]]
 
 
 class Rehearsed:
@@ -29,15 +33,15 @@ class Rehearsed:
         self._rehearsal: Rehearsal | None = None
         self._scripts: dict[str, Script | None] = {}
 
-    def foresee(self, checks: Sequence[Place], trial: Trial) -> None:
+    def foresee(self, checks: Checks, trial: Trial) -> None:
         """Ask at once what the checks of one name ask first, where the submission has the name."""
-        check = checks[0].check
+        check = checks[0][1].check
         if trial.absent(check) is None:
             script = self._script(check.name, checks, trial.session)
             if script is not None:
                 trial.foresee(script)
 
-    def _script(self, name: str, checks: Sequence[Place], session: Session) -> Script | None:
+    def _script(self, name: str, checks: Checks, session: Session) -> Script | None:
         """The frame of a name's checks, in their order; None where it would save nothing."""
         if name not in self._scripts:
             if self._rehearsal is None:
@@ -46,17 +50,18 @@ class Rehearsed:
             self._scripts[name] = script if script and len(script.parts) > 1 else None
         return self._scripts[name]
 
-    def _runs(self, checks: Sequence[Place]) -> Iterator[tuple[str, Callable[[Student], object]]]:
-        for place in checks:
+    def _runs(self, checks: Checks) -> Iterator[tuple[str, Callable[[Student], object]]]:
+        for item, place in checks:
             if place.check.kind not in LAZY and {*place.asked} <= {
                 *place.given,
                 "student",
                 "sample",
                 "observe",
             }:
-                yield place.identifier, partial(self._run, place)
+                assert isinstance(item, pytest.Function)
+                yield place.identifier, partial(self._run, item, place)
 
-    def _run(self, place: Place, student: Student) -> None:
+    def _run(self, item: pytest.Function, place: Place, student: Student) -> None:
         given = {**place.given, "student": student, "sample": self._sample}
         if "observe" in place.asked:
             given["observe"] = Observer(
@@ -67,4 +72,4 @@ class Rehearsed:
                 self._references,
                 place.counted,
             )
-        place.item.obj(**{name: given[name] for name in place.asked})
+        item.obj(**{name: given[name] for name in place.asked})
