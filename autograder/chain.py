@@ -7,6 +7,9 @@ Shapes: `b` batch, `T` tokens, `H` heads, `d_k` size of one head's keys. A step 
 and returns new ones; nothing is changed in place, so that a prefix of a chain can be shared by
 all the ways in which it may go on.
 
+Values are made anew at every step of every chain that is tried, so they are structs: those are
+copied with a change in a tenth of the time that a data class takes.
+
 Source: Vaswani et al. 2017, section 3.2; chapter 3 of the book the course follows.
 """
 
@@ -14,9 +17,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+import msgspec
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
 Step = Callable[["Values"], "Values"]
@@ -26,8 +31,7 @@ class StepRaises(Exception):
     """A step done otherwise says: code written so raises on this input."""
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(msgspec.Struct, frozen=True):
     """What a name was called with, and the weights that its module held.
 
     tokens: `(T, d)` or `(b, T, d_in)`; query: `(d,)`; scores: any; count: a number of tokens.
@@ -40,14 +44,13 @@ class Given:
     query: Tensor | None = None
     scores: Tensor | None = None
     count: int = 0
-    weights: Mapping[str, Tensor] = field(default_factory=dict)
+    weights: Mapping[str, Tensor] = {}
     heads: int = 1
     context_length: int = 0
     parts: tuple[Tensor, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(msgspec.Struct, frozen=True):
     """What is known between two steps.
 
     `after_softmax` holds what a misplaced step does later, functions without tensors in them that

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import msgspec
 import torch
 from torch import Tensor
 
@@ -17,8 +18,7 @@ from autograder.prefixes import Option, options_of
 from autograder.search import MOST_REPLACED, Level, Search
 
 
-@dataclass(frozen=True, slots=True)
-class Observation:
+class Observation(msgspec.Struct, frozen=True):
     """What one call of a name gave: a tensor, or an exception as "type: text"."""
 
     given: Given

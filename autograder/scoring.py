@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from autograder.assignment import Assignment, Criterion, Share, Stage
 from autograder.catalogue import Catalogue, load_catalogue
 from autograder.checks.evidence import Evidence, Recorded, by_name
@@ -173,7 +175,7 @@ def _tell_once(
             continue  # its weights could not be found, which its state is charged for
         for place, _, _ in _places(stage, name):
             if verdicts[place].status == "blocked":
-                verdicts[place] = replace(verdicts[place], status=standing.status)
+                verdicts[place] = structs.replace(verdicts[place], status=standing.status)
                 break
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
+import msgspec
+
 from autograder.assignment import Criterion, Forbidden, Share
 from autograder.catalogue import Catalogue, Misconception
 from autograder.chain import Given
@@ -16,8 +18,7 @@ from autograder.result import Status, worst
 from autograder.standing import Standing, is_base, raises_on
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """One share: its status, what it was lost for, and every check that spoke on it."""
 
     status: Status

@@ -1,9 +1,9 @@
 """The chain with every step right is attention: it equals what PyTorch itself computes."""
 
-import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 
+import msgspec
 import pytest
 import torch
 from hypothesis import given as examples
@@ -161,7 +161,9 @@ class TestStageFour:
     @examples(heads=st.integers(1, 5), size=st.integers(1, 4), tokens=st.integers(1, 6))
     def test_merging_undoes_splitting(self, heads: int, size: int, tokens: int) -> None:
         joined = numbers(16, 2, tokens, heads * size)
-        values = dataclasses.replace(chain.start(Given()), context=chain.into_heads(joined, heads))
+        values = msgspec.structs.replace(
+            chain.start(Given()), context=chain.into_heads(joined, heads)
+        )
         assert chain.merge(values).context.equal(joined)
 
 
@@ -212,7 +214,7 @@ NAMES = sorted(simplified.CHAINS | trainable.CHAINS | causal.CHAINS | multi_head
 
 def tensors(holder: Given | Values) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
-    for field in dataclasses.fields(holder):
+    for field in msgspec.structs.fields(holder):
         held = getattr(holder, field.name)
         if isinstance(held, Tensor):
             found[field.name] = held
@@ -241,9 +243,9 @@ def test_no_step_changes_what_the_step_before_left(name: str) -> None:
 
 def test_values_and_what_was_given_are_frozen() -> None:
     values = chain.start(Given(tokens=numbers(1, 2, 3)))
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError, match="immutable"):
         values.scores = torch.zeros(1)  # type: ignore[misc]
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError, match="immutable"):
         values.given.heads = 2  # type: ignore[misc]
 
 
@@ -274,7 +276,7 @@ class TestReplacedSteps:
             run(attention, given, {"scores": never_runs})
 
     def test_what_a_misplaced_step_left_for_later_is_done_after_softmax(self) -> None:
-        values = dataclasses.replace(
+        values = msgspec.structs.replace(
             chain.start(Given(), scores=numbers(1, 4, 4)),
             after_softmax=(lambda held: held / 2, lambda held: held + 1),
         )

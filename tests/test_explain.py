@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from msgspec import structs
 from torch import Tensor
 
 from autograder.assignment import load_assignment
@@ -585,14 +586,16 @@ def test_a_mistake_that_raises_on_one_input_and_not_on_another_is_found() -> Non
 
 def test_an_exception_that_the_mistake_does_not_raise_rejects_it() -> None:
     observations = [seen(mask_not_cut, given) for given in inputs_of("CausalAttention")]
-    observations[0] = replace(observations[0], exception="NameError: name 'maks' is not defined")
+    observations[0] = structs.replace(
+        observations[0], exception="NameError: name 'maks' is not defined"
+    )
     assert explain("CausalAttention", catalogue("causal"), observations) is None
 
 
 def test_outputs_beside_an_exception_that_nobody_knows_are_explained_alone() -> None:
     stage = catalogue("causal")
     short, whole = (seen(masked_with_zero, given) for given in inputs_of("CausalAttention"))
-    typo = replace(short, value=None, exception="NameError: name 'maks' is not defined")
+    typo = structs.replace(short, value=None, exception="NameError: name 'maks' is not defined")
     found, returned = explanations("CausalAttention", stage, [typo, whole])
     assert found is None
     assert ids(returned) == ["filled-with-zero"]

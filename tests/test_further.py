@@ -1,12 +1,12 @@
 """A name is asked once more, in its guest, on an input that tells explanations apart."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 import torch
+from msgspec import structs
 
 from autograder.assignment import load_assignment
 from autograder.catalogue import load_catalogue
@@ -198,4 +198,4 @@ def test_questions_come_from_the_courses_secret() -> None:
     assert one.scores is not None
     assert other.scores is not None
     assert not torch.equal(one.scores, other.scores)
-    assert replace(one, scores=None) == replace(other, scores=None)
+    assert structs.replace(one, scores=None) == structs.replace(other, scores=None)

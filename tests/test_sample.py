@@ -1,12 +1,12 @@
 """Hidden inputs: the same for everyone of a course, on every machine, and strong enough."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from torch import Tensor
 
 from autograder.checks.sample import WIDEST_SPREAD, Sample, Sizes

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -133,7 +132,7 @@ class Seen:
     def but(self, name: str, criterion: str | None, **told: Any) -> "Seen":
         """The same, the checks of a name (on a criterion) having ended otherwise."""
         self.evidence.outcomes = [
-            replace(entry, **told)
+            msgspec.structs.replace(entry, **told)
             if entry.check.name == name and (criterion is None or criterion in entry.check.criteria)
             else entry
             for entry in self.evidence.outcomes

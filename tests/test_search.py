@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from msgspec import structs
 from torch import Tensor
 
 from autograder import search
@@ -36,11 +37,11 @@ def _one_thread() -> Iterator[None]:
 
 
 def adding(number: float) -> Step:
-    return lambda values: replace(values, scores=values.scores + number)
+    return lambda values: structs.replace(values, scores=values.scores + number)
 
 
 def times(factor: float) -> Step:
-    return lambda values: replace(values, scores=values.scores * factor)
+    return lambda values: structs.replace(values, scores=values.scores * factor)
 
 
 def raising(values: Values) -> Values:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
 from autograder.checks.evidence import Observer

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+import msgspec
 import torch
 from torch import Tensor
 
@@ -24,8 +25,7 @@ from autograder.sandbox.asking import Counted
 from autograder.sandbox.student import Opaque, Reply, StudentFault, StudentRaised
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """How one check of one submission ended."""
 
     check_id: str
@@ -42,8 +42,7 @@ class Outcome:
     shape: tuple[int, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(msgspec.Struct, frozen=True):
     """One comparison with the reference: in which check, and what was observed."""
 
     check_id: str

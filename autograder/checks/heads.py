@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import torch
+from msgspec.structs import replace
 from torch import Tensor
 
 from autograder.checks.failures import CheckFailed

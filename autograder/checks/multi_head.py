@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 
 import pytest
 import torch
+from msgspec.structs import replace
 from torch import Tensor, nn
 
 from autograder.chain import run

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from autograder.assignment import Assignment, Stage
 from autograder.checks.borrowing import borrowed_in
@@ -66,6 +66,7 @@ class Checks:
         self._rehearsed = Rehearsed(self.sample, self.references)
         self._places: dict[int, Place] = {}  # by the id of its item, which it holds
         self._turns: tuple[Sequence[pytest.Item], tuple[Turn, ...]] = ((), ())
+        self._ranks: dict[str, tuple[int, int]] = {}  # of names
 
     @property
     def now(self) -> Trial:
@@ -170,8 +171,7 @@ class Checks:
                     wrong.add(name)
                 if lost & JUDGED:
                     faulty.add(name)
-            ranks = {place.check.name: place.rank for place in map(self.place, items)}
-            evidence.outcomes.sort(key=lambda outcome: ranks[outcome.check.name])
+            evidence.outcomes.sort(key=lambda outcome: self._ranks[outcome.check.name])
             if wrong:
                 self._look_with_borrowed_functions(items, trial, faulty)
         finally:
@@ -200,6 +200,7 @@ class Checks:
             ordered = sorted(items, key=self._order)
             groups = groupby(ordered, self._name_of)
             self._turns = items, tuple([(*place, list(group)) for place, group in groups])
+            self._ranks = {place.check.name: place.rank for place in map(self.place, items)}
         return self._turns[1]
 
     def _ask(

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
+import msgspec
 import torch
 from torch import Tensor
 
@@ -20,9 +20,11 @@ from torch import Tensor
 WIDEST_SPREAD = 16.0
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """The sizes of a module and of what it is called with; 0 where there is none."""
+class Sizes(msgspec.Struct, frozen=True):
+    """The sizes of a module and of what it is called with; 0 where there is none.
+
+    They are keys of all that is kept; a struct is hashed many times faster than a data class.
+    """
 
     d_in: int
     d_out: int

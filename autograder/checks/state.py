@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 
 import torch
+from msgspec import structs
 from torch import Tensor
 
 from autograder.chain import Chain, Given, StepRaises, run
@@ -78,7 +78,7 @@ def _is_elsewhere(role: str, shapes: Mapping[str, tuple[int, ...]], sizes: Sizes
 def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
     """Biases of query, key and value are there with `qkv_bias=True` and only then."""
     both = (False, True)
-    made = make_each(student, name, [replace(sizes, bias=wanted) for wanted in both])
+    made = make_each(student, name, [structs.replace(sizes, bias=wanted) for wanted in both])
     for wanted, module in zip(both, made, strict=True):
         if len(module.parameters) <= 2 * (name == "MultiHeadAttention"):
             return  # weights that are no parameters are judged as such
@@ -158,7 +158,7 @@ def reaches_nobody(given: Given, role: str, chain: Chain, explanation: Explanati
     weights = {name: held.clone().requires_grad_(True) for name, held in given.weights.items()}
     try:
         with torch.enable_grad():
-            output = run(chain, replace(given, weights=weights), explanation.replaced)
+            output = run(chain, structs.replace(given, weights=weights), explanation.replaced)
             (gradient,) = torch.autograd.grad(output.sum(), [weights[role]], allow_unused=True)
     except (StepRaises, RuntimeError, IndexError, KeyError):
         return True

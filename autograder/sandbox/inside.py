@@ -17,7 +17,8 @@ from autograder.errors import KitFault
 from . import faults, messages, values, wire
 from .frames import Broken
 from .line import Line
-from .student import ModuleProxy, Parameter
+from .parameter import by_path
+from .student import ModuleProxy
 from .text import clean_line
 
 _Outcome = TypeVar("_Outcome")
@@ -120,9 +121,7 @@ class Inside(ABC):
         self._must_be_here(proxy)
         operation = messages.Attributes(proxy.handle)
         found, tensors = self._line.ask(proxy.name, operation, messages.SlotList)
-        told: dict[str, Any] = {
-            clean_line(slot.path): Parameter(proxy, slot) for slot in found.tensors
-        }
+        told: dict[str, Any] = dict(by_path(found.tensors))
         return told | self._all_incoming(proxy.name, found.scalars, tensors)
 
     @abstractmethod

@@ -100,6 +100,10 @@ class Zygote:
             raise SurroundingsLack(f"{line[0]} cannot be started: {error}") from None
         finally:
             theirs.close()
+        self._pulse, self._pulse_of = select.poll(), None
+        if hasattr(os, "pidfd_open"):
+            self._pulse_of = os.pidfd_open(self._process.pid)
+            self._pulse.register(self._pulse_of, select.POLLIN)
 
     def wait_ready(self) -> None:
         """Until torch is imported. Raises `ZygoteGone` with what the zygote said instead."""
@@ -162,8 +166,10 @@ class Zygote:
         return heard
 
     def alive(self) -> bool:
-        """Whether it is still running."""
-        return self._process.poll() is None
+        """Whether it is still running. Asked before every check."""
+        if self._pulse_of is None:
+            return self._process.poll() is None
+        return not self._pulse.poll(0)  # readable once it has ended
 
     def last_words(self) -> str:
         """The last line that the zygote wrote, for whoever has to find out what is missing."""
@@ -175,9 +181,10 @@ class Zygote:
 
     def close(self) -> None:
         """End the zygote, and with it every guest."""
-        if self.itself is not None:
-            os.close(self.itself)
-            self.itself = None
+        for descriptor in (self.itself, self._pulse_of):
+            if descriptor is not None:
+                os.close(descriptor)
+        self.itself = self._pulse_of = None
         self._process.kill()
         self._process.wait()
         self._put_away()

@@ -2,50 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from functools import lru_cache
 
+import msgspec
 import torch
 
 from . import wire
 from .text import clean_line
 
-if TYPE_CHECKING:
-    from .student import ModuleProxy
-
 # A table, since torch imports whole compilers when it is asked for some names.
 _DTYPES = {name: found for name, found in vars(torch).items() if isinstance(found, torch.dtype)}
 
+#: Of a module whose parameters are kept for later ones; no attention of one layer has more.
+_MOST_KEPT = 16
 
-class Parameter:
-    """One parameter or buffer; its numbers are fetched when they are first looked at."""
 
-    __slots__ = ("_owner", "_slot", "path", "shape")
+class Parameter(msgspec.Struct, frozen=True):
+    """One parameter or buffer, without its numbers (`ModuleProxy.tensors`).
 
-    def __init__(self, owner: ModuleProxy, slot: wire.Slot) -> None:
-        self._owner = owner
-        self._slot = slot
-        self.path = clean_line(slot.path)
-        self.shape = slot.shape
+    dtype: as far as it is one of torch's. requires_grad: whether it is trained.
+    """
 
-    @property
-    def dtype(self) -> torch.dtype | None:
-        """Its type, as far as it is one of torch's."""
-        return _DTYPES.get(self._slot.dtype)
+    path: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype | None
+    device: str
+    requires_grad: bool
 
-    @property
-    def device(self) -> str:
-        """Where it lies."""
-        return clean_line(self._slot.device)
 
-    @property
-    def requires_grad(self) -> bool:
-        """Whether it is trained."""
-        return self._slot.requires_grad
+def parameter_of(slot: wire.Slot) -> Parameter:
+    """What is known of one of them."""
+    return Parameter(
+        clean_line(slot.path),
+        slot.shape,
+        _DTYPES.get(slot.dtype),
+        clean_line(slot.device),
+        slot.requires_grad,
+    )
 
-    @property
-    def tensor(self) -> Any:
-        """The numbers; an `Opaque` where they cannot travel."""
-        return self._owner.tensors().get(self.path)
 
-    def __repr__(self) -> str:
-        return f"Parameter({self.path!r}, {self.shape}, {self.dtype})"
+def by_path(slots: wire.Slots) -> Mapping[str, Parameter]:
+    """A module's parameters or buffers by path, not to be changed.
+
+    Modules with the same ones share them: they come back with nearly every submission.
+    """
+    return _by_path(slots) if len(slots) > _MOST_KEPT else _known_by_path(slots)
+
+
+def _by_path(slots: wire.Slots) -> Mapping[str, Parameter]:
+    made = map(parameter_of, slots)
+    return {parameter.path: parameter for parameter in made}
+
+
+_known_by_path = lru_cache(maxsize=512)(_by_path)

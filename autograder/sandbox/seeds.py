@@ -15,6 +15,7 @@ def seed_of(check: str, number: int = 0) -> int:
     return (int.from_bytes(digest, "little") + number * _STRIDE) & _MOST_SEED
 
 
+@lru_cache(maxsize=1024)
 def seeds_of(check: str, first: int, count: int) -> tuple[int, ...]:
     """The seeds of several requests of a check in a row."""
     seed = seed_of(check)

@@ -24,7 +24,7 @@ from .faults import (
     StudentTimeout,
     WireBroken,
 )
-from .parameter import Parameter
+from .parameter import Parameter, by_path
 from .proxy import Proxy
 from .text import clean_line
 from .values import Opaque
@@ -87,29 +87,25 @@ class ModuleProxy:
 
     def _learn(self, value: wire.ModuleValue) -> None:
         self._value = value
-        self._parameters: dict[str, Parameter] | None = None
-        self._buffers: dict[str, Parameter] | None = None
+        self._parameters: Mapping[str, Parameter] | None = None
+        self._buffers: Mapping[str, Parameter] | None = None
         self._tensors: dict[str, Any] | None = None
 
-    # Made when they are first looked at: of most modules, that is never.
+    # Found when they are first looked at: of most modules, that is never.
 
     @property
-    def parameters(self) -> dict[str, Parameter]:
+    def parameters(self) -> Mapping[str, Parameter]:
         """Its parameters by path."""
         if self._parameters is None:
-            self._parameters = self._by_path(self._value.parameters)
+            self._parameters = by_path(self._value.parameters)
         return self._parameters
 
     @property
-    def buffers(self) -> dict[str, Parameter]:
+    def buffers(self) -> Mapping[str, Parameter]:
         """Its buffers by path."""
         if self._buffers is None:
-            self._buffers = self._by_path(self._value.buffers)
+            self._buffers = by_path(self._value.buffers)
         return self._buffers
-
-    def _by_path(self, slots: Sequence[wire.Slot]) -> dict[str, Parameter]:
-        made = [Parameter(self, slot) for slot in slots]
-        return {parameter.path: parameter for parameter in made}
 
     @property
     def state_names(self) -> list[str]:
