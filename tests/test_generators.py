@@ -84,21 +84,28 @@ class TestSeeding:
         return seeds
 
     def test_leaves_out_generators_that_nothing_imported_leads_to(self, seeded: list[int]) -> None:
-        clean.reset(1, False)
+        clean.reset(1, True)
         clean.nothing_imported()
         for library in ("torch", "math", "typing"):
             clean.imported(library)
-        clean.reset(2, False)
+        clean.reset(2, True)
         assert seeded == [1]
 
     @pytest.mark.parametrize("library", ["random", "numpy", "sys", "scipy", "nowhere"])
     def test_makes_up_for_it_as_soon_as_something_does(
         self, seeded: list[int], library: str
     ) -> None:
-        clean.reset(1, False)
+        clean.reset(1, True)
         clean.nothing_imported()
-        clean.reset(2, False)
+        clean.reset(2, True)
         clean.imported(library)
         clean.imported(library)
-        clean.reset(3, False)
+        clean.reset(3, True)
         assert seeded == [1, 2, 3]
+
+
+def test_what_is_printed_is_bounded_for_each_operation() -> None:
+    output = clean.Output(10)
+    for text in ("a" * 20, "b" * 20):
+        output.write(text)
+        assert output.take() == text[:10]
