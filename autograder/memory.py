@@ -73,17 +73,13 @@ def _read(tensor: Tensor) -> Hashable:
     A tensor is known by being the very same object, and by torch's count of what was done to it in
     place.
     """
-    known = _READ.get(id(tensor))  # what is kept keeps its tensor, so numbers stay true
-    if known is not None and known[1] == tensor._version:
-        return known[2]
-    bits = _bits(tensor)
-    if len(_READ) >= MOST_READ:
-        del _READ[next(iter(_READ))]
-    _READ[id(tensor)] = tensor, tensor._version, bits
-    return bits
+    key = id(tensor), tensor._version
+    known = READ.get(key)
+    if known is None:
+        known = _bits(tensor)
+        READ.keep(key, known, 1, owners=tensor)
+    return known
 
 
-#: Tensors read; more than the checks ask about.
-MOST_READ = 512
-
-_READ: dict[int, tuple[Tensor, int, Hashable]] = {}
+#: So many tensors' numbers are kept; more than the checks ask about.
+READ: Memory[Hashable] = Memory(512)

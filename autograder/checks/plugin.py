@@ -215,10 +215,9 @@ class Checks:
         self._rehearsed.foresee(placed, trial)
         wrong, sound = thorough, True
         for number, (item, place) in enumerate(placed, 1):
-            check = place.check
-            if check.kind in LAZY and not wrong:
+            if place.check.kind in LAZY and not wrong:
                 continue
-            absent = trial.absent(check)
+            absent = trial.absent(place.check)
             if absent is None:
                 outcome = self._outcome(item, trial, taking_over=sound)
                 if outcome.status != "passed" and trial.help(stage):
@@ -229,7 +228,7 @@ class Checks:
             if outcome.status == "passed":
                 continue
             before = sound, wrong
-            sound, wrong = False, wrong or check.kind == "values"
+            sound, wrong = False, wrong or place.check.kind == "values"
             if before != (sound, wrong) and absent is None:
                 left = [each for each in placed[number:] if wrong or each[1].check.kind not in LAZY]
                 self._rehearsed.foresee_alone(left, trial)
