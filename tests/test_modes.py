@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.sandbox.modes import put_into
+from autograder.sandbox.modes import bring_along, put_into
 
 
 class Stubborn(nn.Dropout):
@@ -102,4 +102,14 @@ def test_a_layer_outside_follows() -> None:
     put_into(Around(Leaning()), False)
     assert not shared.training
     put_into(Around(Leaning()), True)
+    assert shared.training
+
+
+def test_a_layer_outside_goes_with_the_module_that_is_called() -> None:
+    one, other = Around(Leaning()), Around(Leaning())
+    put_into(one, False)
+    put_into(other, True)
+    bring_along(one)
+    assert not shared.training
+    bring_along(other)
     assert shared.training

@@ -35,7 +35,7 @@ _FIRST_OWN_HANDLE = 1 << 40  # below are those that the judge chooses
 
 _fit = signatures.fit
 _load = loading.load
-_put_into = modes.put_into
+_put_into, _bring_along = modes.put_into, modes.bring_along
 
 
 class Guest:
@@ -165,6 +165,8 @@ class Guest:
         target = (self._objects if by_name else self._handles)[call.target]  # type: ignore[index]
         if call.training is not None:
             _put_into(target, call.training)
+        elif not by_name:
+            _bring_along(target)
         given: list[torch.Tensor] = []
         sources: dict[str, torch.Tensor] = {}
         handed: list[object] = []

@@ -1,4 +1,8 @@
-"""Training or evaluation mode, for a module, all that is in it, and the layers that it leans on."""
+"""Training or evaluation mode, for a module, all that is in it, and the layers that it leans on.
+
+A layer outside belongs to all modules of its class and has one mode: it follows whichever of them
+is called, so that the order in which modules are asked things tells nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ _train, _set_attribute = _Module.train, _Module.__setattr__
 _children, _named_children = _Module.children, _Module.named_children
 _MOST = 256  # modules in a module that are looked at one by one
 _TRAINING = "training"
+_outside: list[bool] = []  # not empty once anything put into a mode here leant on a layer outside
 
 
 def put_into(module: Any, training: bool) -> None:
@@ -30,6 +35,18 @@ def put_into(module: Any, training: bool) -> None:
     # outside is told, and shows where it does not follow what the module is built with.
     for layer in leaning.layers_in(parts):
         layer.train(training)
+        _outside[:] = [True]
+
+
+def bring_along(module: Any) -> None:
+    """Put layers outside into the mode of the module that leans on them, before it is called."""
+    if not _outside:
+        return  # nearly always
+    for _, part in walk(module):
+        training = own(part).get(_TRAINING)
+        if type(training) is bool:
+            for layer in leaning.layers_in([part]):
+                layer.train(training)
 
 
 def _plain_parts(module: object) -> list[Any] | None:
