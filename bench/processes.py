@@ -85,22 +85,29 @@ def proportional_megabytes(pid: int) -> float | None:
 
 
 class MemoryWatch:
-    """Looks at a tree of processes again and again, and keeps the largest sum that it saw."""
+    """Looks at a tree of processes again and again, and keeps the largest sum that it saw.
 
-    def __init__(self, root: int, pause: float = 0.02) -> None:
+    pause: seconds between two looks, or more where a look takes long: the system walks through
+    all pages for it, on a core that what is measured has no use of meanwhile. share: of the time
+    of one core that looking may take.
+    """
+
+    def __init__(self, root: int, pause: float = 0.02, share: float = 1.0) -> None:
         self.most = 0.0
         self.processes = 0  # at that moment
         self._root = root
-        self._pause = pause
+        self._pause, self._share = pause, share
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
 
     def _look(self) -> None:
         while not self._over.is_set():
+            begun = time.perf_counter()
             sizes = [size for pid in tree(self._root) if (size := proportional_megabytes(pid))]
             if sum(sizes) > self.most:
                 self.most, self.processes = sum(sizes), len(sizes)
-            time.sleep(self._pause)
+            took = time.perf_counter() - begun
+            self._over.wait(max(self._pause, took * (1 / self._share - 1)))
 
     def __enter__(self) -> MemoryWatch:
         self._thread.start()
