@@ -21,14 +21,14 @@ Matrix = tuple[tuple[float | None, ...], ...]
 VISIBLE = 0.005
 
 
-class HeadWeights(msgspec.Struct, frozen=True):
+class HeadWeights(msgspec.Struct, frozen=True, gc=False):
     """The attention weights of one head, `(T, T)`: what was found and what a right program has."""
 
     found: Matrix
     expected: Matrix
 
 
-class AttentionSeen(msgspec.Struct, frozen=True):
+class AttentionSeen(msgspec.Struct, frozen=True, gc=False):
     """What one name's attention looks like, on inputs that are no hidden ones.
 
     causal: whether nothing may stand above the diagonal. shares: whether each row is to sum to 1
@@ -45,7 +45,7 @@ class AttentionSeen(msgspec.Struct, frozen=True):
     sure: bool = True
 
 
-class StandingSeen(msgspec.Struct, frozen=True):
+class StandingSeen(msgspec.Struct, frozen=True, gc=False):
     """How one name stands: `right`, `explained`, `unexplained`, ... and by which mistakes."""
 
     kind: str
@@ -53,7 +53,7 @@ class StandingSeen(msgspec.Struct, frozen=True):
     alternatives: tuple[tuple[str, ...], ...] = ()
 
 
-class FailureSeen(msgspec.Struct, frozen=True):
+class FailureSeen(msgspec.Struct, frozen=True, gc=False):
     """One check that did not pass, with the numbers that only a teacher may see."""
 
     check: str
@@ -64,14 +64,14 @@ class FailureSeen(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-class Numbers(msgspec.Struct, frozen=True):
+class Numbers(msgspec.Struct, frozen=True, gc=False):
     """A tensor as it is shown to a teacher: its shape and its first numbers, rounded."""
 
     shape: tuple[int, ...]
     numbers: tuple[float | None, ...]
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class Comparison(msgspec.Struct, frozen=True, gc=False):
     """The first call of a name that did not give what the reference gives."""
 
     name: str
@@ -83,7 +83,7 @@ class Comparison(msgspec.Struct, frozen=True):
     exception: str = ""
 
 
-class Details(msgspec.Struct, frozen=True):
+class Details(msgspec.Struct, frozen=True, gc=False):
     """All of it. fingerprints: by name, of outputs that nothing explains.
 
     titles: what the misconceptions are called, by id. output: what the submission printed, cut.

@@ -17,20 +17,20 @@ from autograder.submission import Submission
 _LENGTH = struct.Struct("<Q")
 
 
-class Request(msgspec.Struct, frozen=True, tag="grade"):
+class Request(msgspec.Struct, frozen=True, gc=False, tag="grade"):
     """A submission to grade; `stages` None means all."""
 
     submission: Submission
     stages: tuple[str, ...] | None = None
 
 
-class Ready(msgspec.Struct, frozen=True, tag="ready"):
+class Ready(msgspec.Struct, frozen=True, gc=False, tag="ready"):
     """The worker is warm; `isolation` is the level in force."""
 
     isolation: str
 
 
-class Graded(msgspec.Struct, frozen=True, tag="graded"):
+class Graded(msgspec.Struct, frozen=True, gc=False, tag="graded"):
     """What became of a submission, with what may differ from run to run kept apart.
 
     cpu_seconds: of judge and guests together; details: what only a teacher may read, as JSON.
@@ -43,7 +43,7 @@ class Graded(msgspec.Struct, frozen=True, tag="graded"):
     details: bytes = b""
 
 
-class Fault(msgspec.Struct, frozen=True, tag="fault"):
+class Fault(msgspec.Struct, frozen=True, gc=False, tag="fault"):
     """Something went wrong that is nobody's work: the kit's or the surroundings'."""
 
     exit_code: int

@@ -29,14 +29,14 @@ SEVERITY: tuple[Status, ...] = (
 )
 
 
-class CheckOutcome(msgspec.Struct, frozen=True):
+class CheckOutcome(msgspec.Struct, frozen=True, gc=False):
     """One hidden check that gave evidence on a share."""
 
     id: str
     status: Status
 
 
-class ShareResult(msgspec.Struct, frozen=True, omit_defaults=True):
+class ShareResult(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """The part of a criterion's points that one name shows; kept or lost on its own."""
 
     name: str
@@ -47,7 +47,7 @@ class ShareResult(msgspec.Struct, frozen=True, omit_defaults=True):
     aspect: str | None = None
 
 
-class CriterionResult(msgspec.Struct, frozen=True):
+class CriterionResult(msgspec.Struct, frozen=True, gc=False):
     """A rubric line. `message` is the text a student reads, empty where nothing was lost."""
 
     id: str
@@ -60,7 +60,7 @@ class CriterionResult(msgspec.Struct, frozen=True):
     shares: tuple[ShareResult, ...]
 
 
-class StageResult(msgspec.Struct, frozen=True):
+class StageResult(msgspec.Struct, frozen=True, gc=False):
     """One stage with its criteria in the rubric's order."""
 
     id: str
@@ -70,7 +70,7 @@ class StageResult(msgspec.Struct, frozen=True):
     criteria: tuple[CriterionResult, ...]
 
 
-class Result(msgspec.Struct, frozen=True, omit_defaults=True):
+class Result(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A whole `result.json`, its fields in the order in which they are written.
 
     `score` is None when the kit failed; `status` is "error" and `message` set when the

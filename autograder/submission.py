@@ -40,7 +40,7 @@ Kind = Literal["module", "notebook", "data"]
 SINGLE_FILES = (".py", ".ipynb", ".zip")
 
 
-class SourceFile(msgspec.Struct, frozen=True):
+class SourceFile(msgspec.Struct, frozen=True, gc=False):
     """One file of a submission; a notebook has its code cells in place of its bytes."""
 
     path: str
@@ -49,7 +49,7 @@ class SourceFile(msgspec.Struct, frozen=True):
     cells: tuple[str, ...] = ()
 
 
-class Submission(msgspec.Struct, frozen=True):
+class Submission(msgspec.Struct, frozen=True, gc=False):
     """A student's work as it is graded. Same work, same digest, however it was packed."""
 
     name: str
