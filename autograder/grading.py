@@ -80,9 +80,9 @@ def grade_class(
         book.prune(run, {entry.name for entry in entries})
         book.remember(run, {entry.name: entry.origin for entry in entries if entry.origin})
         progress.begin(len(entries))
-        with _closing(book, run, job):
+        results: list[Result] = []
+        with _closing(book, run, job, results):
             _Grading(book, run, job, start, progress).go_through(entries)
-        results = [record.result for record in book.records(run)]
         return adjusted_results(results, book.adjustments(), job.graded_stages)
 
 
@@ -298,13 +298,18 @@ class _Grading:
 
 
 @contextmanager
-def _closing(book: Gradebook, run: Run, job: Job) -> Iterator[None]:
-    """However a run ends, its outcome is recorded and the class's files say what is known."""
+def _closing(book: Gradebook, run: Run, job: Job, results: list[Result]) -> Iterator[None]:
+    """However a run ends, its outcome is recorded and the class's files say what is known.
+
+    results: all of them are put in there; a large class is read once, which takes a while.
+    """
     outcome: Outcome = "failed"
+    records: tuple[Record, ...] | None = None
     try:
         yield
-        results = tuple(record.result for record in book.records(run))
-        outcome = "failed" if ungraded(results) else "finished"
+        records = book.records(run)
+        results += (record.result for record in records)
+        outcome = "failed" if ungraded(tuple(results)) else "finished"
     except KeyboardInterrupt:
         outcome = "interrupted"
         raise
@@ -314,11 +319,11 @@ def _closing(book: Gradebook, run: Run, job: Job) -> Iterator[None]:
     finally:
         if outcome != "running":
             book.finish(run, outcome)
-            _write_class(book, run, job)
+            _write_class(book, job, book.records(run) if records is None else records)
 
 
-def _write_class(book: Gradebook, run: Run, job: Job) -> None:
-    graded = tuple(map(_with_details, book.records(run)))
+def _write_class(book: Gradebook, job: Job, records: tuple[Record, ...]) -> None:
+    graded = tuple(map(_with_details, records))
     write_class(book.folder, graded, job.graded_stages, job.assignment, book.adjustments())
 
 
