@@ -123,6 +123,16 @@ def head_roles(head: ModuleProxy, sizes: Sizes) -> Roles | None:
         return None
 
 
+def roles_of_heads(student: Student, sizes: Sizes) -> list[Roles | None]:
+    """The roles in each head of a wrapper: one that an earlier check left, or a new one."""
+    kept = student.kept((WRAPPER, sizes, 0.0))
+    if kept is not None:
+        roles: list[Roles | None] = kept[1]
+        return roles
+    heads = heads_of(make(student, WRAPPER, sizes), sizes.heads)
+    return [head_roles(head, sizes) for head in heads]
+
+
 def armed(
     student: Student, sample: Sample, sizes: Sizes, dropout: float = 0.0
 ) -> tuple[ModuleProxy, list[ModuleProxy]]:

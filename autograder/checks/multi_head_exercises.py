@@ -28,6 +28,7 @@ from autograder.checks.multi_head_wrapper import headed as headed
 from autograder.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.subject import (
+    looked_at,
     make,
     settle,
     settled_roles,
@@ -122,7 +123,7 @@ def must_be_split(module: object, own: ModuleProxy | None) -> ModuleProxy:
 def own_split(student: Student, sizes: Sizes) -> ModuleProxy | None:
     """The student's own MultiHeadAttention, where it can be built."""
     try:
-        return make(student, "MultiHeadAttention", sizes)
+        return looked_at(student, "MultiHeadAttention", sizes)
     except (StudentFault, CheckFailed):
         return None
 

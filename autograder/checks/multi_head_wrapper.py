@@ -22,14 +22,14 @@ from autograder.checks.heads import (
     head_roles,
     head_weights,
     heads_and_whole,
-    heads_of,
     real_tensors,
+    roles_of_heads,
     runs,
     takes_bias,
 )
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import make, make_each, tensor_of
+from autograder.checks.subject import looked_at, make, tensor_of
 from autograder.checks.trial import right
 from autograder.compare import same
 from autograder.sandbox.student import ModuleProxy, Student
@@ -159,7 +159,7 @@ def test_heads_get_the_dropout_rate(
 @own("state", of=WRAPPER)
 def test_heads_are_a_module_list(headed: Student) -> None:
     """`heads` is a ModuleList, so that the heads' weights are the wrapper's parameters."""
-    wrapper = make(headed, WRAPPER, USUAL)
+    wrapper = looked_at(headed, WRAPPER, USUAL)
     registered = {path for path, _ in wrapper.submodules}
     if "heads.0" not in registered:
         require(
@@ -183,10 +183,8 @@ def test_bias_reaches_the_heads(headed: Student, findings: dict[str, bool]) -> N
         return  # what its head has no argument for, a wrapper cannot hand on
     # A head that follows `qkv_bias` stands here: the student's own, or one in its place.
     both = ((BIASED, "bias-ignored"), (USUAL, "bias-always"))
-    made = make_each(headed, WRAPPER, [sizes for sizes, _ in both])
-    for (sizes, misconception), wrapper in zip(both, made, strict=True):
-        heads = heads_of(wrapper, sizes.heads)
-        places = [roles.places for head in heads if (roles := head_roles(head, sizes)) is not None]
+    for sizes, misconception in both:
+        places = [roles.places for roles in roles_of_heads(headed, sizes) if roles is not None]
         found = [f"{role}_bias" in held for held in places for role in ROLES]
         require(
             all(found) if sizes.bias else not any(found),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import torch
@@ -14,10 +14,17 @@ from autograder.chain import Chain, Given, StepRaises, run
 from autograder.checks.failures import CheckFailed, require, told_shape
 from autograder.checks.roles import CONTRACT, RolesUnknown, roles_of
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import Subject, make_each, plain_tensors, tensor_of, told_type
+from autograder.checks.subject import (
+    Subject,
+    looked_at,
+    make,
+    plain_tensors,
+    tensor_of,
+    told_type,
+)
 from autograder.compare import same
 from autograder.explain import Explanation
-from autograder.sandbox.student import ModuleProxy, Reply, Student
+from autograder.sandbox.student import ModuleProxy, Reply, Student, StudentFault
 
 #: What may follow a role's name in the path of its weight.
 ENDINGS = ("", ".weight")
@@ -77,9 +84,12 @@ def _is_elsewhere(role: str, shapes: Mapping[str, tuple[int, ...]], sizes: Sizes
 
 def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
     """Biases of query, key and value are there with `qkv_bias=True` and only then."""
-    both = (False, True)
-    made = make_each(student, name, [structs.replace(sizes, bias=wanted) for wanted in both])
-    for wanted, module in zip(both, made, strict=True):
+    # The one with biases is built first, where its building is foreseen.
+    biased = _or_fault(partial(make, student, name, structs.replace(sizes, bias=True)))
+    plain = _or_fault(partial(looked_at, student, name, sizes))
+    for wanted, module in ((False, plain), (True, biased)):
+        if isinstance(module, StudentFault):
+            raise module
         if len(module.parameters) <= 2 * (name == "MultiHeadAttention"):
             return  # weights that are no parameters are judged as such
         shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
@@ -102,6 +112,14 @@ def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
                 "no bias in the three layers",
                 misconception="bias-always",
             )
+
+
+def _or_fault(build: Callable[[], ModuleProxy]) -> ModuleProxy | StudentFault:
+    """What was built, or what kept it from being built, for when its turn comes."""
+    try:
+        return build()
+    except StudentFault as fault:
+        return fault
 
 
 def learns_and_keeps_nothing_else(subject: Subject, sample: Sample, tokens: Tensor) -> None:

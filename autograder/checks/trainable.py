@@ -15,7 +15,7 @@ from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
 from autograder.checks.functions import rows_sum_to_one
 from autograder.checks.marks import criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes, doubled
-from autograder.checks.subject import build, make
+from autograder.checks.subject import build, looked_at
 from autograder.compare import same
 from autograder.sandbox.student import ModuleProxy, Student, StudentFault
 
@@ -103,13 +103,13 @@ def test_context_is_a_weighted_sum_of_values(name: str, student: Student, sample
 @own("state", of=V1)
 def test_v1_keeps_three_parameters(student: Student) -> None:
     """`W_query`, `W_key` and `W_value` are parameters of shape (d_in, d_out)."""
-    state.weights_are_named(make(student, V1, USUAL), USUAL, layers=False, output=False)
+    state.weights_are_named(looked_at(student, V1, USUAL), USUAL, layers=False, output=False)
 
 
 @own("state", of=V2)
 def test_v2_keeps_three_linear_layers(student: Student) -> None:
     """`W_query`, `W_key` and `W_value` are linear layers."""
-    state.weights_are_named(make(student, V2, USUAL), USUAL, layers=True, output=False)
+    state.weights_are_named(looked_at(student, V2, USUAL), USUAL, layers=True, output=False)
 
 
 @own("state", of=BOTH)
