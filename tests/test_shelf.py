@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import torch
 
 from autograder.assignment import load_assignment
+from autograder.checks.sample import Sample, Sizes
+from autograder.checks.subject import build, looked_at
 from autograder.errors import KitFault
 from autograder.result import Result
 from autograder.sandbox.room import NameSpec, Sandbox
@@ -83,6 +86,26 @@ def test_nothing_is_given_while_the_shelf_is_closed(session: Session) -> None:
     assert not session.shelf.touched
 
 
+def test_a_check_that_only_looks_takes_over_what_another_has_called() -> None:
+    trainable = next(spec for spec in ASSIGNMENT.name_specs if spec.name == "SelfAttention_v1")
+    spec = NameSpec(trainable.name, trainable.module, trainable.kind, trainable.parameters)
+    source = (ASSIGNMENT.solutions / "trainable.py").read_bytes()
+    sizes = Sizes(d_in=7, d_out=5, tokens=6)
+    with (
+        Sandbox(ASSIGNMENT.limits, (spec,), "process") as sandbox,
+        closing(sandbox.open((SourceFile("trainable.py", "module", source, ()),))) as session,
+    ):
+        session.shelf.open = True
+        sample = Sample(b"practice")
+        called = build(session.student("first"), sample, spec.name, sizes)
+        called(sample.tokens("strong", sizes))
+        looked = looked_at(session.student("second"), spec.name, sizes)
+        assert looked.handle == called.module.handle
+        assert list(looked.parameters) == ["W_query", "W_key", "W_value"]
+        session.shelf.open = False
+        assert looked_at(session.student("third"), spec.name, sizes).handle != looked.handle
+
+
 # Whole submissions --------------------------------------------------------------------------
 
 
@@ -116,3 +139,20 @@ def test_what_a_module_remembers_within_a_check_is_seen(tmp_path: Path) -> None:
         if criterion.score < criterion.max_score
     }
     assert lost == {"form", "projections"}
+
+
+def test_what_a_call_leaves_on_a_module_costs_nothing_where_it_is_only_looked_at(
+    tmp_path: Path,
+) -> None:
+    """A wrapper that has come apart by its first call is looked at as it is built."""
+    package = tmp_path / "attention"
+    shutil.copytree(ASSIGNMENT.solutions, package, ignore=shutil.ignore_patterns("__pycache__"))
+    source = (package / "multi_head.py").read_text()
+    stacked = "return torch.cat([head(tokens) for head in self.heads], dim=-1)\n"
+    assert source.count(stacked) == 1
+    left = "heads = [head for head in self.heads if not isinstance(head, nn.Identity)]\n"
+    left += "        self.heads = nn.ModuleList([*heads, nn.Identity()])\n"
+    source = source.replace(stacked, f"{left}        {stacked.replace('self.heads', 'heads')}")
+    (package / "multi_head.py").write_text(source)
+    with Worker(ASSIGNMENT.folder) as worker:
+        assert worker.grade(read_submission(package, ASSIGNMENT.limits)).result.score == 100
