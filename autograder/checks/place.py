@@ -5,7 +5,7 @@ It is found out once and serves every submission.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import pytest
@@ -65,6 +65,26 @@ def rank_of(name: str, assignment: Assignment) -> tuple[int, int]:
     """The place of a name's stage, and the name's within it."""
     stage = assignment.stage_of(name)
     return assignment.stages.index(stage), stage.names.index(name)
+
+
+def arguments(
+    place: Place,
+    asked: Sequence[str],
+    given: dict[str, object],
+    makers: Mapping[str, Callable[[Place], object]],
+) -> dict[str, object]:
+    """The arguments of a plain check, or of a fixture of it; each is made once for a check."""
+    for name in asked:
+        if name in given:
+            continue
+        maker = makers.get(name)
+        if maker is not None:
+            given[name] = maker(place)
+        else:
+            fixture = plain_fixture(place.item, name)
+            assert fixture is not None  # looked at when the place was found
+            given[name] = fixture.func(**arguments(place, fixture.argnames, given, makers))
+    return {name: given[name] for name in asked}
 
 
 def _is_plain(item: pytest.Function, name: str, known: set[str]) -> bool:

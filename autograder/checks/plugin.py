@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -16,10 +17,10 @@ from msgspec.structs import replace
 
 from autograder.assignment import Assignment, Stage
 from autograder.checks.borrowing import borrowed_in
-from autograder.checks.by_pytest import end_by_pytest, plain_fixture
+from autograder.checks.by_pytest import end_by_pytest
 from autograder.checks.evidence import Evidence, Observer, Outcome, References, outcome_of
 from autograder.checks.marks import JUDGED, LAZY
-from autograder.checks.place import Place, place_of, stands_in
+from autograder.checks.place import Place, arguments, place_of, stands_in
 from autograder.checks.rehearsing import Rehearsed
 from autograder.checks.sample import Sample
 from autograder.checks.seeing import look_ahead
@@ -65,6 +66,7 @@ class Checks:
         self.references = References()
         self._rehearsed = Rehearsed(self.sample, self.references)
         self._places: dict[int, Place] = {}  # by the id of its item, which it holds
+        self._makers = {name: partial(maker, self) for name, maker in MAKERS.items()}
         self._turns: tuple[Sequence[pytest.Item], tuple[Turn, ...]] = ((), ())
         self._ranks: dict[str, tuple[int, int]] = {}  # of names
 
@@ -303,30 +305,10 @@ class Checks:
         if not place.plain:
             return end_by_pytest(item)
         try:
-            item.obj(**self._given(item, place, place.asked, dict(place.given)))
+            item.obj(**arguments(place, place.asked, dict(place.given), self._makers))
         except Exception as error:
             return error
         return None
-
-    def _given(
-        self,
-        item: pytest.Function,
-        place: Place,
-        asked: Sequence[str],
-        given: dict[str, object],
-    ) -> dict[str, object]:
-        """The arguments of a test or of a fixture; each is made once for a test."""
-        for name in asked:
-            if name in given:
-                continue
-            maker = MAKERS.get(name)
-            if maker is not None:
-                given[name] = maker(self, place)
-            else:
-                fixture = plain_fixture(item, name)
-                assert fixture is not None  # looked at when the place was found
-                given[name] = fixture.func(**self._given(item, place, fixture.argnames, given))
-        return {name: given[name] for name in asked}
 
     def _name_of(self, item: pytest.Item) -> tuple[Stage, str]:
         """The name that a check calls, and its stage."""

@@ -1,21 +1,23 @@
 """What the checks of a name ask first, and next, found out once for all submissions.
 
-Only checks that ask for nothing but the student, samples and the reference can be rehearsed: what
-is found out about a submission may change what another kind asks. What is asked of a module hangs
-on what it was told to be, so it is found out once for modules that are alike.
+What a check asks may hang on what was found out about a submission before (`findings`), so it is
+rehearsed for the same findings; one that has to ask before it knows whom it is to test cannot be
+rehearsed. What is asked of a module hangs on what it was told to be, so it is found out once for
+modules that are alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any, NoReturn
 
 import pytest
 
 from autograder.checks.evidence import Evidence, Observer, References
 from autograder.checks.kept import Kept
 from autograder.checks.marks import LAZY
-from autograder.checks.place import Place
+from autograder.checks.place import Place, arguments
 from autograder.checks.sample import Sample
 from autograder.checks.trial import Trial
 from autograder.sandbox.foresight import Script
@@ -33,6 +35,7 @@ class Rehearsed:
         self._references = references
         self._rehearsal: Rehearsal | None = None
         self._scripts: Kept[Script | None] = Kept(MOST_SCRIPTS)
+        self._looked_up: set[str] = set()  # findings that scripts hang on
 
     def foresee(self, checks: Checks, trial: Trial) -> None:
         """Ask at once what the checks of one name ask, where the submission has the name."""
@@ -53,8 +56,9 @@ class Rehearsed:
         if self._rehearsal is None:
             self._rehearsal = Rehearsal(trial.session.names)
         rehearsal = self._rehearsal
-        runs = dict(self._runs(checks))
-        key: Hashable = (shares, *runs)
+        runs = dict(self._runs(checks, trial.findings))
+        found = tuple([(each, trial.findings.get(each)) for each in sorted(self._looked_up)])
+        key: Hashable = (shares, found, *runs)
         script = self._scripts.of((key,), (), partial(rehearsal.script, runs.items(), shares))
         while script is not None and len(script.parts) > 1:
             trial.foresee(script)
@@ -67,25 +71,63 @@ class Rehearsed:
             key = key, tuple(modules.items())
             script = self._scripts.of((key,), (), partial(rehearsal.further, further, shares))
 
-    def _runs(self, checks: Checks) -> Iterator[tuple[str, Run]]:
+    def _runs(self, checks: Checks, findings: Mapping[str, bool]) -> Iterator[tuple[str, Run]]:
         for item, place in checks:
-            if {*place.asked} <= {*place.given, "student", "sample", "observe"}:
+            if place.plain:
                 assert isinstance(item, pytest.Function)
-                yield place.identifier, partial(self._run, item, place)
+                yield place.identifier, partial(self._run, item, place, findings)
 
-    def _run(self, item: pytest.Function, place: Place, student: Student) -> None:
-        given = {**place.given, "student": student, "sample": self._sample}
-        if "observe" in place.asked:
-            given["observe"] = Observer(
-                Evidence(),
-                place.catalogue,
-                place.identifier,
-                place.check,
-                self._references,
-                place.counted,
-            )
-        item.obj(**{name: given[name] for name in place.asked})
+    def _run(
+        self, item: pytest.Function, place: Place, findings: Mapping[str, bool], student: Student
+    ) -> None:
+        found = _Findings(findings, self._looked_up)
+        makers: Mapping[str, Callable[[Place], object]] = {
+            "student": lambda place: student,
+            "sample": lambda place: self._sample,
+            "observe": self._observer,
+            "unaided": lambda place: lambda: _SOMEBODY,
+            "substitute": lambda place: _not_foreseen,
+            "findings": lambda place: found,
+        }
+        given = arguments(place, place.asked, dict(place.given), makers)
+        item.obj(
+            **{name: student if value is _SOMEBODY else value for name, value in given.items()}
+        )
 
+    def _observer(self, place: Place) -> Observer:
+        return Observer(
+            Evidence(),
+            place.catalogue,
+            place.identifier,
+            place.check,
+            self._references,
+            place.counted,
+        )
+
+
+class _Findings(dict[str, bool]):
+    """A copy of what was found out; what is looked up in it is told."""
+
+    def __init__(self, findings: Mapping[str, bool], looked_up: set[str]) -> None:
+        super().__init__(findings)
+        self._looked_up = looked_up
+
+    def __getitem__(self, what: str) -> bool:
+        self._looked_up.add(what)
+        return super().__getitem__(what)
+
+    def get(self, what: str, default: Any = None) -> Any:
+        self._looked_up.add(what)
+        return super().get(what, default)
+
+
+def _not_foreseen(source: str) -> NoReturn:
+    """In the place of what puts stand-ins into the guest."""
+    raise LookupError("a check with stand-ins is not rehearsed")
+
+
+#: In the place of the student while a check finds out whom it is to test: there is nobody to ask.
+_SOMEBODY = object()
 
 #: Scripts kept. Students differ in what they call the parts of their modules, and in little else.
 MOST_SCRIPTS = 256
