@@ -321,10 +321,12 @@ assignment = load_assignment()
 names = tuple(NameSpec(n.name, n.module, n.kind, n.parameters) for n in assignment.name_specs)
 foresight, *paths = sys.argv[1:]
 used = []
+names_of = set()
 answers = Foretold.answers
 
 def counting(self, *asked):
     used.append(answers(self, *asked))
+    names_of.add(self.part.check)
     return used[-1]
 
 Foretold.answers = counting
@@ -335,8 +337,9 @@ results = []
 def answer(given):
     if isinstance(given, Graded):
         result = encode_result(given.result).decode()
-        results.append([given.result.score, result, len(used), all(used)])
+        results.append([given.result.score, result, len(used), all(used), sorted(names_of)])
         used.clear()
+        names_of.clear()
 
 with Sandbox(assignment.limits, names, "process") as sandbox:
     submissions = [read_submission(Path(path), assignment.limits) for path in paths]
@@ -372,10 +375,19 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[list[Any]
 
 
 def test_what_is_rehearsed_is_what_a_right_submission_is_asked(graded) -> None:
-    score, _, foreseen, used = graded["with"][0]
+    score, _, foreseen, used, _ = graded["with"][0]
     assert score == 100
     assert foreseen > 60
     assert used
+
+
+def test_a_check_that_hangs_on_findings_is_foreseen_where_they_are_known_before(graded) -> None:
+    """A wrapper's checks take the student's own head, once it is known to be right."""
+    heads = "multi_head::test_heads_get_the_dropout_rate"
+    assert heads in graded["with"][0][4]
+    wrong_heads = graded["with"][1 + WRONG.index("causal/no-mask")][4]
+    assert "multi_head::test_outputs_equal_the_reference[usual]" in wrong_heads
+    assert heads not in wrong_heads
 
 
 def test_results_are_the_same_bytes_without_foresight(graded) -> None:
