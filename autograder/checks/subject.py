@@ -133,7 +133,7 @@ def make_each(
 
 
 def looked_at(student: Student, name: str, sizes: Sizes) -> ModuleProxy:
-    """A module with these sizes that is only looked at: an earlier check's, or a new one.
+    """A module with these sizes to look at, or to set up anew: an earlier check's, or a new one.
 
     What hangs on it may be what calls have left there; parameters and buffers are told as they
     were when it was built.
