@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from autograder.executor import cores
+from autograder.grading.executor import cores
 from bench import ours, peers, scale, stock, walled
 from bench.classroom import ROOT, Member, members, write_class
 from bench.table import (

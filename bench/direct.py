@@ -12,15 +12,17 @@ from typing import Any, TypeVar, cast
 
 import torch
 
-from autograder.sandbox import calls, clean, describe, faults, loading, messages, modules, wire
-from autograder.sandbox.foresight import Foretold, Script
-from autograder.sandbox.loaded import Found, LoadReport
-from autograder.sandbox.room import NameSpec
-from autograder.sandbox.seeds import seed_of, seeds_of
-from autograder.sandbox.session import Session
-from autograder.sandbox.shelf import Shelf
-from autograder.sandbox.student import Asked, ModuleProxy, Parameter, Proxy, Reply, Student
-from autograder.sandbox.values import Opaque
+from autograder.sandbox.guest import calls, clean, describe, loading, modules
+from autograder.sandbox.host import faults
+from autograder.sandbox.host.foresight import Foretold, Script
+from autograder.sandbox.host.loaded import Found, LoadReport
+from autograder.sandbox.host.room import NameSpec
+from autograder.sandbox.host.seeds import seed_of, seeds_of
+from autograder.sandbox.host.session import Session
+from autograder.sandbox.host.shelf import Shelf
+from autograder.sandbox.host.student import Asked, ModuleProxy, Parameter, Proxy, Reply, Student
+from autograder.sandbox.host.values import Opaque
+from autograder.sandbox.protocol import messages, wire
 
 _Tensor = torch.Tensor
 _Outcome = TypeVar("_Outcome")

@@ -14,16 +14,17 @@ from typing import cast
 
 import msgspec
 
-from autograder.assignment import Assignment, Limits, load_assignment
-from autograder.catalogue import load_catalogue
-from autograder.exchange import Answer, Fault, Graded, Request
-from autograder.grading import entries_of
-from autograder.judge import Judge
-from autograder.sandbox import clean, loading, wire
-from autograder.sandbox.room import File, NameSpec, Sandbox
-from autograder.sandbox.session import Session
-from autograder.secret import load_secret
-from autograder.submission import Submission, read_submission
+from autograder.assignment.assignment import Assignment, Limits, load_assignment
+from autograder.assignment.secret import load_secret
+from autograder.diagnosis.catalogue import load_catalogue
+from autograder.grading.exchange import Answer, Fault, Graded, Request
+from autograder.grading.grading import entries_of
+from autograder.grading.judge import Judge
+from autograder.sandbox.guest import clean, loading
+from autograder.sandbox.host.room import File, NameSpec, Sandbox
+from autograder.sandbox.host.session import Session
+from autograder.sandbox.protocol import wire
+from autograder.submissions.submission import Submission, read_submission
 from bench.classroom import ROOT
 from bench.direct import DirectSession
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from autograder.assignment import load_assignment
-from autograder.executor import cores
-from autograder.submission import Submission
-from autograder.worker import Worker
+from autograder.assignment.assignment import load_assignment
+from autograder.grading.executor import cores
+from autograder.grading.worker import Worker
+from autograder.submissions.submission import Submission
 from bench.classroom import ROOT, members, write_class
 from bench.floor import Timed, submissions, timed
 from bench.processes import MemoryWatch, children_cpu, cpu_seconds, run

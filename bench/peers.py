@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from autograder.executor import cores
+from autograder.grading.executor import cores
 from bench import notebooks
 from bench.classroom import STAGES, Member
 from bench.kernel_checks import CHECKS, source_of

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pexpect
 
-from autograder.executor import cores
+from autograder.grading.executor import cores
 from bench.processes import cpu_seconds
 from bench.table import Goal, Row, Tell, compared, goals, load, text
 

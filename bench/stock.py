@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
 
-from autograder.assignment import Assignment, load_assignment
+from autograder.assignment.assignment import Assignment, load_assignment
 from bench import notebooks
 from bench.classroom import ROOT, STAGES, Member
 from bench.kernel_checks import CHECKS, call_of, source_of

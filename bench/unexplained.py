@@ -26,12 +26,12 @@ def main(result: Path) -> None:
     import torch
 
     importing = time.process_time() - begun
-    from autograder.assignment import load_assignment
-    from autograder.catalogue import load_catalogue
-    from autograder.chain import Given, run
-    from autograder.checks.multi_head import MHA, USUAL
+    from autograder.assignment.assignment import load_assignment
+    from autograder.attention.checks.multi_head import MHA, USUAL
     from autograder.checks.sample import Sample
-    from autograder.explain import Observation, explain
+    from autograder.diagnosis.catalogue import load_catalogue
+    from autograder.diagnosis.chain import Given, run
+    from autograder.diagnosis.explain import Observation, explain
     from bench.classroom import ROOT
 
     torch.set_num_threads(1)

@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from hypothesis import settings
 
-from autograder.assignment import load_assignment
-from autograder.details import Details
-from autograder.fingerprint import Trace
-from autograder.gradebook import Gradebook, Record
-from autograder.grading import report_class
-from autograder.grading_key import GradingKey
-from autograder.result import decode_result
+from autograder.assignment.assignment import load_assignment
+from autograder.diagnosis.fingerprint import Trace
+from autograder.gradebook.gradebook import Gradebook, Record
+from autograder.grading.grading import report_class
+from autograder.results.details import Details
+from autograder.results.grading_key import GradingKey
+from autograder.results.result import decode_result
 
 # The self-check is imported alone: the template's folder on the path would make its `attention` a
 # library to everything that is loaded in this process.

@@ -6,12 +6,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.adjustments import Adjustment, adjusted, adjusted_results, place_of
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.errors import WrongUse
 from autograder.exports.grades import grades_csv
-from autograder.gradebook import Gradebook
-from autograder.result import CriterionResult, Result, StageResult
+from autograder.gradebook.adjustments import Adjustment, adjusted, adjusted_results, place_of
+from autograder.gradebook.gradebook import Gradebook
+from autograder.results.result import CriterionResult, Result, StageResult
 
 ASSIGNMENT = load_assignment()
 STAGES = ASSIGNMENT.stages

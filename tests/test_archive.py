@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.archive import read_archive
-from autograder.assignment import Limits
-from autograder.intake import Intake, Unreadable
+from autograder.assignment.assignment import Limits
+from autograder.submissions.archive import read_archive
+from autograder.submissions.intake import Intake, Unreadable
 
 LIMITS = Limits()
 

@@ -1,4 +1,4 @@
-"""`autograder.assignment`: what is taught, what it is worth, and how strictly the file is read."""
+"""`assignment.assignment`: what is taught, what it is worth, and how strictly the file is read."""
 
 import re
 from collections.abc import Callable
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder import assignment as module
-from autograder.assignment import Assignment, anchors, load_assignment
+from autograder.assignment import assignment as module
+from autograder.assignment.assignment import Assignment, anchors, load_assignment
 from autograder.errors import WrongUse
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,7 +33,7 @@ title = "The first stage"
 module = "first"
 handout = "first.md"
 checks = "autograder.checks.first"
-misconceptions = "autograder.misconceptions.first"
+misconceptions = "autograder.attention.misconceptions.first"
 points = 5
 
 [stages.names]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.submission import read_submission
+from autograder.submissions.submission import read_submission
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "attacks"))

@@ -12,8 +12,8 @@ from torch import nn
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the bench is a folder of the checkout, not of the package
 
-from autograder.assignment import load_assignment  # noqa: E402
-from autograder.submission import read_submission  # noqa: E402
+from autograder.assignment.assignment import load_assignment  # noqa: E402
+from autograder.submissions.submission import read_submission  # noqa: E402
 from bench import ours, stock, walled  # noqa: E402
 from bench.__main__ import with_ratios  # noqa: E402
 from bench.classroom import Member, as_cell, members, write_class  # noqa: E402

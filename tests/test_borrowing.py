@@ -7,14 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.checks.borrowing import borrowed_in
 from autograder.checks.evidence import Evidence, Outcome
 from autograder.checks.marks import Check
 from autograder.checks.plugin import equivalents_of
 from autograder.checks.trial import Trial, functions_in, only_functions
-from autograder.result import Status
-from autograder.sandbox.loaded import LoadReport
+from autograder.results.result import Status
+from autograder.sandbox.host.loaded import LoadReport
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 EQUIVALENTS = equivalents_of(ASSIGNMENT)

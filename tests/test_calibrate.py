@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.calibration.proof import PARTS, Plan, compare_survivors, graded
 from autograder.calibration.table import shortfalls
 from autograder.calibration.variants import (
@@ -16,11 +16,11 @@ from autograder.calibration.variants import (
     wrong_cases,
     wrong_variants,
 )
-from autograder.catalogue import load_catalogue
+from autograder.diagnosis.catalogue import load_catalogue
 from autograder.errors import SurroundingsLack, WrongUse
-from autograder.executor import LocalExecutor, cores
-from autograder.submission import SourceFile, Submission
-from autograder.worker import Worker
+from autograder.grading.executor import LocalExecutor, cores
+from autograder.grading.worker import Worker
+from autograder.submissions.submission import SourceFile, Submission
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSIGNMENT = load_assignment(ROOT)

@@ -22,7 +22,7 @@ from autograder.calibration.cases import (
     one_mistake,
     two_mistakes,
 )
-from autograder.result import (
+from autograder.results.result import (
     SCHEMA,
     CriterionResult,
     Result,

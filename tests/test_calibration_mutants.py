@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.calibration import operators
 from autograder.calibration.cases import Part
 from autograder.calibration.mutants import (

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.calibration.cases import (
     EVERY_POINT,
     NO_POINT,
@@ -19,11 +19,11 @@ from autograder.calibration.cases import (
 )
 from autograder.calibration.proof import FAILED, PARTS, Plan, graded, one_coding_each
 from autograder.calibration.variants import variants_folder, wrong_cases, wrong_variants
-from autograder.cli import app
+from autograder.cli.main import app
 from autograder.errors import KitFault
-from autograder.exchange import Graded
-from autograder.result import SCHEMA, Result
-from autograder.submission import Submission
+from autograder.grading.exchange import Graded
+from autograder.results.result import SCHEMA, Result
+from autograder.submissions.submission import Submission
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSIGNMENT = load_assignment(ROOT)

@@ -13,10 +13,10 @@ import torch
 from torch import nn
 
 import autograder.checks
-import autograder.verdict
-from autograder.assignment import Stage, load_assignment
-from autograder.catalogue import Catalogue, Misconception, load_catalogue
-from autograder.chain import Given
+import autograder.scoring.verdict
+from autograder.assignment.assignment import Stage, load_assignment
+from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
+from autograder.diagnosis.chain import Given
 from autograder.errors import KitFault
 from autograder.release.stubs import leaks
 from autograder.release.template import solution_lines
@@ -263,7 +263,7 @@ def test_every_mistake_occurs_in_names_of_the_assignment(stage: Stage) -> None:
 def test_every_mistake_can_be_seen_somehow(stage: Stage) -> None:
     """As a replaced step, by its exception, by a check that names it, or by the verdict itself."""
     chains = {step for chain in catalogue_of(stage).chains.values() for step in chain.names}
-    named = mentioned_in(stage) | texts(Path(autograder.verdict.__file__))
+    named = mentioned_in(stage) | texts(Path(autograder.scoring.verdict.__file__))
 
     def seen(entry: Misconception) -> bool:
         if entry.names and not set(entry.names) & set(stage.names):

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from autograder import chain
-from autograder.chain import Chain, Given, StepRaises, Values, run
-from autograder.misconceptions import causal, multi_head, simplified, trainable
+from autograder.attention.misconceptions import causal, multi_head, simplified, trainable
+from autograder.diagnosis import chain
+from autograder.diagnosis.chain import Chain, Given, StepRaises, Values, run
 
 ROLES = ("query", "key", "value")
 

@@ -2,10 +2,18 @@
 
 import pytest
 
-from autograder.class_analysis import Ended, Graded, analysed, by_status, ended, groups, mistakes
-from autograder.details import Details
-from autograder.fingerprint import Trace
-from autograder.result import CriterionResult, Result, ShareResult, StageResult, Status
+from autograder.diagnosis.fingerprint import Trace
+from autograder.gradebook.class_analysis import (
+    Ended,
+    Graded,
+    analysed,
+    by_status,
+    ended,
+    groups,
+    mistakes,
+)
+from autograder.results.details import Details
+from autograder.results.result import CriterionResult, Result, ShareResult, StageResult, Status
 
 
 def graded(name: str, *named: str, titles: dict[str, str] | None = None) -> Graded:

@@ -14,15 +14,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from autograder.adjustments import Adjustment
-from autograder.assignment import load_assignment
-from autograder.class_analysis import Graded
-from autograder.details import read_details
+from autograder.assignment.assignment import load_assignment
 from autograder.feedback.class_page import class_page
 from autograder.feedback.plain import file_name
-from autograder.gradebook import Gradebook
-from autograder.result import Result
-from autograder.similarity import Pair
+from autograder.gradebook.adjustments import Adjustment
+from autograder.gradebook.class_analysis import Graded
+from autograder.gradebook.gradebook import Gradebook
+from autograder.gradebook.similarity import Pair
+from autograder.results.details import read_details
+from autograder.results.result import Result
 
 ASSIGNMENT = load_assignment()
 STAGES = ASSIGNMENT.stages
@@ -379,7 +379,7 @@ class TestSimilarity:
 
 
 def graded(name: str) -> Result:
-    from autograder.result import CriterionResult, StageResult
+    from autograder.results.result import CriterionResult, StageResult
 
     criterion = CriterionResult("masking", "No peeking", 4.0, 9.0, "failed", "", ("no-mask",), ())
     stage = StageResult("causal", "Causal attention", 4.0, 9.0, (criterion,))

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from rich.console import Console
 
-from autograder.assignment import load_assignment
-from autograder.class_analysis import Graded
-from autograder.details import Details
+from autograder.assignment.assignment import load_assignment
 from autograder.feedback.class_text import class_text
-from autograder.grading import report_class
-from autograder.result import Result
-from autograder.similarity import Pair
+from autograder.gradebook.class_analysis import Graded
+from autograder.gradebook.similarity import Pair
+from autograder.grading.grading import report_class
+from autograder.results.details import Details
+from autograder.results.result import Result
 
 STAGES = load_assignment().stages
 

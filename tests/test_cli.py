@@ -20,13 +20,13 @@ import pytest
 from typer.testing import CliRunner
 from typer.testing import Result as Outcome
 
-from autograder.assignment import load_assignment
-from autograder.cli import app
-from autograder.details import AttentionSeen, Details, HeadWeights
+from autograder.assignment.assignment import load_assignment
+from autograder.cli.main import app
 from autograder.errors import KitFault, SurroundingsLack
-from autograder.gradebook import Gradebook
-from autograder.result import CriterionResult, Result, StageResult, decode_result
-from autograder.submission import Submission
+from autograder.gradebook.gradebook import Gradebook
+from autograder.results.details import AttentionSeen, Details, HeadWeights
+from autograder.results.result import CriterionResult, Result, StageResult, decode_result
+from autograder.submissions.submission import Submission
 
 
 class StandIn:
@@ -69,7 +69,7 @@ def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[StandIn]]:
     class Fresh(StandIn):
         pass
 
-    monkeypatch.setattr("autograder.worker.Worker", Fresh)
+    monkeypatch.setattr("autograder.grading.worker.Worker", Fresh)
     return Fresh
 
 
@@ -224,7 +224,7 @@ class TestGrade:
         def interrupt(*args: object) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("autograder.entries.read_submission", interrupt)
+        monkeypatch.setattr("autograder.submissions.entries.read_submission", interrupt)
         assert run("grade", folder, "--out", tmp_path / "out").exit_code == 130
 
     @pytest.mark.parametrize(
@@ -416,12 +416,12 @@ def graded_with_little_room(folder: Path, room: int) -> "subprocess.CompletedPro
     """Grade `folder/class`, by the stand-in, where no file can grow beyond `room` bytes."""
     program = f"""
 import importlib.util, resource, sys
-import autograder.worker
-from autograder.cli import main
+import autograder.grading.worker
+from autograder.cli.main import main
 spec = importlib.util.spec_from_file_location("tests_of_cli", {__file__!r})
 module = sys.modules["tests_of_cli"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(module)
-autograder.worker.Worker = module.StandIn
+autograder.grading.worker.Worker = module.StandIn
 resource.setrlimit(resource.RLIMIT_FSIZE, ({room}, -1))
 sys.argv[1:] = ["grade", {str(folder / "class")!r}, "--out", {str(folder / "out")!r}]
 main()
@@ -473,7 +473,7 @@ def test_a_broken_assignment_is_told_with_its_file(tmp_path: Path, work: Path) -
 
 def test_the_command_line_imports_nothing_heavy() -> None:
     program = (
-        "import sys, autograder.cli, autograder.grading, autograder.worker;"
+        "import sys, autograder.cli.main, autograder.grading.grading, autograder.grading.worker;"
         "print([name for name in ('torch', 'numpy', 'IPython', 'pytest') if name in sys.modules])"
     )
     heavy = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
@@ -481,7 +481,7 @@ def test_the_command_line_imports_nothing_heavy() -> None:
 
 
 def test_a_reader_who_has_seen_enough_is_no_error() -> None:
-    program = "import sys; sys.argv[1:] = ['--help']; from autograder.cli import main; main()"
+    program = "import sys; sys.argv[1:] = ['--help']; from autograder.cli.main import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

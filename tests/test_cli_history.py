@@ -13,13 +13,19 @@ import pytest
 from typer.testing import CliRunner
 from typer.testing import Result as Outcome
 
-from autograder.assignment import load_assignment
-from autograder.cli import app
-from autograder.details import AttentionSeen, Comparison, Details, HeadWeights, Numbers
-from autograder.gradebook import Gradebook, Record
-from autograder.grading_key import GradingKey
-from autograder.result import CheckOutcome, CriterionResult, Result, ShareResult, StageResult
-from autograder.similarity import Pair
+from autograder.assignment.assignment import load_assignment
+from autograder.cli.main import app
+from autograder.gradebook.gradebook import Gradebook, Record
+from autograder.gradebook.similarity import Pair
+from autograder.results.details import AttentionSeen, Comparison, Details, HeadWeights, Numbers
+from autograder.results.grading_key import GradingKey
+from autograder.results.result import (
+    CheckOutcome,
+    CriterionResult,
+    Result,
+    ShareResult,
+    StageResult,
+)
 
 ASSIGNMENT = load_assignment()
 KEY = GradingKey(*"abcdefghi")

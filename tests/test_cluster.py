@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
-from autograder.cluster import ClusterExecutor
-from autograder.cluster_worker import Facts, facts, processor
+from autograder.assignment.assignment import load_assignment
+from autograder.assignment.secret import load_secret
 from autograder.errors import SurroundingsLack
-from autograder.grading_key import grading_key
-from autograder.secret import load_secret
+from autograder.grading.cluster import ClusterExecutor
+from autograder.grading.cluster_worker import Facts, facts, processor
+from autograder.results.grading_key import grading_key
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "submissions"
@@ -86,7 +86,7 @@ def folder(tmp_path: Path) -> Path:
 
 def grade(folder: Path, out: Path, *options: str) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "autograder.cli", "grade", folder, "--out", out, *options],
+        [sys.executable, "-m", "autograder.cli.main", "grade", folder, "--out", out, *options],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -160,7 +160,7 @@ def test_without_dask_the_extra_is_named(folder: Path, tmp_path: Path) -> None:
     (hidden / "distributed.py").write_text("raise ModuleNotFoundError(name='distributed')\n")
     ended = subprocess.run(
         [
-            *(sys.executable, "-m", "autograder.cli", "grade", folder),
+            *(sys.executable, "-m", "autograder.cli.main", "grade", folder),
             *("--out", tmp_path / "out", "--scheduler", "tcp://127.0.0.1:1"),
         ],
         cwd=ROOT,

@@ -8,8 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from autograder.compare import DOUBLE, SINGLE, difference, same, same_each, scale_of, tolerance
-from autograder.sandbox.tensors import DTYPES
+from autograder.diagnosis.compare import (
+    DOUBLE,
+    SINGLE,
+    difference,
+    same,
+    same_each,
+    scale_of,
+    tolerance,
+)
+from autograder.sandbox.protocol.tensors import DTYPES
 
 PRECISIONS = [torch.float32, torch.float64]
 sizes = st.lists(st.integers(0, 4), max_size=3)

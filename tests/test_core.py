@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autograder.sandbox.core import shared_with
+from autograder.sandbox.host.core import shared_with
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "sched_getaffinity") or len(os.sched_getaffinity(0)) < 2,

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from autograder.chain import Given
-from autograder.dimensions import named, names_of, told
+from autograder.diagnosis.chain import Given
+from autograder.diagnosis.dimensions import named, names_of, told
 
 
 def called_with(b: int, t: int, d_in: int, d_out: int, heads: int, context: int) -> Given:

@@ -1,4 +1,4 @@
-"""`autograder.entries`: who is in a class, and who of the roster that is."""
+"""`autograder.submissions.entries`: who is in a class, and who of the roster that is."""
 
 import zipfile
 from pathlib import Path
@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.assignment import Limits
-from autograder.downloads.recognise import PLATFORMS
-from autograder.entries import absentees, entries_of, strangers
+from autograder.assignment.assignment import Limits
 from autograder.errors import WrongUse
-from autograder.intake import Unreadable
-from autograder.roster import Person, Roster
+from autograder.submissions.downloads.recognise import PLATFORMS
+from autograder.submissions.entries import absentees, entries_of, strangers
+from autograder.submissions.intake import Unreadable
+from autograder.submissions.roster import Person, Roster
 
 OUT = Path("elsewhere")
 ROSTER = Roster(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.exchange import (
+from autograder.grading.exchange import (
     Answer,
     Fault,
     Graded,
@@ -19,8 +19,8 @@ from autograder.exchange import (
     receive_request,
     send,
 )
-from autograder.result import SCHEMA, Result
-from autograder.submission import SourceFile, Submission
+from autograder.results.result import SCHEMA, Result
+from autograder.submissions.submission import SourceFile, Submission
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 files = st.builds(

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.errors import KitFault, SurroundingsLack
-from autograder.executor import LocalExecutor, cores
-from autograder.submission import Submission, read_submission
-from autograder.worker import Worker
+from autograder.grading.executor import LocalExecutor, cores
+from autograder.grading.worker import Worker
+from autograder.submissions.submission import Submission, read_submission
 
 
 class Shop:

@@ -13,12 +13,12 @@ import torch
 from msgspec import structs
 from torch import Tensor
 
-from autograder.assignment import load_assignment
-from autograder.catalogue import Catalogue, Misconception, load_catalogue
-from autograder.chain import Chain, Given, Step, StepRaises, run, scaling
+from autograder.assignment.assignment import load_assignment
 from autograder.checks.sample import Sample, Sizes
-from autograder.compare import same
-from autograder.explain import (
+from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
+from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, run, scaling
+from autograder.diagnosis.compare import same
+from autograder.diagnosis.explain import (
     Explanation,
     Observation,
     borne_out,

@@ -2,9 +2,9 @@
 
 import csv
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.exports.grades import grades_csv
-from autograder.result import Result, StageResult
+from autograder.results.result import Result, StageResult
 
 STAGES = load_assignment().stages[:2]
 

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
+from autograder.assignment.secret import VARIABLE
 from autograder.calibration.cases import lost
 from autograder.calibration.edits import Edited, all_edited
 from autograder.calibration.variants import overlaid, variants_folder
-from autograder.result import CriterionResult, Result
-from autograder.secret import VARIABLE
-from autograder.submission import Submission, read_submission
-from autograder.worker import Worker
+from autograder.grading.worker import Worker
+from autograder.results.result import CriterionResult, Result
+from autograder.submissions.submission import Submission, read_submission
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 FOLDER = variants_folder(ASSIGNMENT)

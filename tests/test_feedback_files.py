@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from autograder.errors import SurroundingsLack
-from autograder.feedback.files import write
+from autograder.grading.files import write
 
 
 def test_a_file_is_written_with_its_folders(tmp_path: Path) -> None:

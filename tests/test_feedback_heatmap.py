@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from autograder.details import AttentionSeen, Details, HeadWeights, Matrix, read_details
 from autograder.feedback.heatmap import Grid, Remark, caption, grids, number_in_words, remarks
 from autograder.feedback.heatmap_blocks import attention_blocks
 from autograder.feedback.heatmap_svg import heatmap_svg
+from autograder.results.details import AttentionSeen, Details, HeadWeights, Matrix, read_details
 
 WORDS = ("every", "word", "counts")
 RIGHT: Matrix = ((1.0, 0.0, 0.0), (0.4, 0.6, 0.0), (0.2, 0.3, 0.5))

@@ -5,11 +5,11 @@ from html.parser import HTMLParser
 import msgspec
 import pytest
 
-from autograder.adjustments import Adjustment, adjusted
-from autograder.assignment import Assignment, load_assignment
-from autograder.details import AttentionSeen, Details, HeadWeights
+from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.feedback.pages import student_page
-from autograder.result import (
+from autograder.gradebook.adjustments import Adjustment, adjusted
+from autograder.results.details import AttentionSeen, Details, HeadWeights
+from autograder.results.result import (
     CheckOutcome,
     CriterionResult,
     Result,

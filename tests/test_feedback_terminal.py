@@ -6,9 +6,15 @@ import msgspec
 import pytest
 from rich.console import Console
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.feedback.terminal import class_view, console, result_view
-from autograder.result import CheckOutcome, CriterionResult, Result, ShareResult, StageResult
+from autograder.results.result import (
+    CheckOutcome,
+    CriterionResult,
+    Result,
+    ShareResult,
+    StageResult,
+)
 
 HOSTILE = "[red]x[/red] :smile: \x1b[2J"
 SHARE = ShareResult(

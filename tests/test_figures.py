@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from autograder.feedback.figures import criteria_figure, score_figure
-from autograder.item_analysis import Distribution, Item, distribution
+from autograder.gradebook.item_analysis import Distribution, Item, distribution
 
 
 def scores(*given: float) -> Distribution:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from autograder.fingerprint import (
+from autograder.diagnosis.fingerprint import (
     NEAR,
     Fingerprint,
     Shared,

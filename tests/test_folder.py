@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import Limits
-from autograder.folder import MAX_DEPTH, read_file, read_folder
-from autograder.intake import Intake, Unreadable
+from autograder.assignment.assignment import Limits
+from autograder.submissions.folder import MAX_DEPTH, read_file, read_folder
+from autograder.submissions.intake import Intake, Unreadable
 
 
 def read(folder: Path) -> dict[str, bytes]:

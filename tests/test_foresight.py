@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.assignment import Limits, load_assignment
-from autograder.sandbox.inmate import Inmate
-from autograder.sandbox.rehearsal import Rehearsal
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.session import Session
-from autograder.sandbox.student import Student, StudentFault, StudentRaised
-from autograder.submission import SourceFile
+from autograder.assignment.assignment import Limits, load_assignment
+from autograder.sandbox.host.inmate import Inmate
+from autograder.sandbox.host.rehearsal import Rehearsal
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.session import Session
+from autograder.sandbox.host.student import Student, StudentFault, StudentRaised
+from autograder.submissions.submission import SourceFile
 
 ROOT = Path(__file__).resolve().parents[1]
 VARIANTS = ROOT / "tests" / "variants"
@@ -307,14 +307,14 @@ class TestModules:
 
 GRADED = """
 import json, sys
-from autograder.assignment import load_assignment
-from autograder.exchange import Graded, Request
-from autograder.judge import Judge
-from autograder.result import encode_result
-from autograder.sandbox.foresight import Foretold
-from autograder.sandbox.line import Line
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.submission import read_submission
+from autograder.assignment.assignment import load_assignment
+from autograder.grading.exchange import Graded, Request
+from autograder.grading.judge import Judge
+from autograder.results.result import encode_result
+from autograder.sandbox.host.foresight import Foretold
+from autograder.sandbox.host.line import Line
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.submissions.submission import read_submission
 from pathlib import Path
 
 assignment = load_assignment()

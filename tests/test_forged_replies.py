@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from autograder.assignment import Limits
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.student import ModuleProxy, StudentFault, StudentKilled, WireBroken
+from autograder.assignment.assignment import Limits
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.student import ModuleProxy, StudentFault, StudentKilled, WireBroken
 
 NAMES = (
     NameSpec("softmax", "simplified", "function", ("scores",)),
@@ -57,7 +57,7 @@ def begin(sandbox: Sandbox):  # type: ignore[no-untyped-def]
     sessions = []
 
     def begun(lie: str):  # type: ignore[no-untyped-def]
-        from autograder.submission import SourceFile
+        from autograder.submissions.submission import SourceFile
 
         source = (TAKEN_OVER + lie + "\n").encode()
         sessions.append(sandbox.open([SourceFile("work.py", "module", source, ())]))

@@ -8,16 +8,16 @@ import pytest
 import torch
 from msgspec import structs
 
-from autograder.assignment import load_assignment
-from autograder.catalogue import load_catalogue
-from autograder.chain import Given, run
-from autograder.checks.further import Further, Question, questions_to
+from autograder.assignment.assignment import load_assignment
+from autograder.attention.checks.further import Further, Question, questions_to
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.trial import Trial
-from autograder.compare import same
-from autograder.explain import Explanation, Observation, explain, separated
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.submission import SourceFile, Submission, read_submission
+from autograder.diagnosis.catalogue import load_catalogue
+from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.compare import same
+from autograder.diagnosis.explain import Explanation, Observation, explain, separated
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.submissions.submission import SourceFile, Submission, read_submission
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSIGNMENT = load_assignment(ROOT)

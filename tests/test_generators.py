@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from autograder.assignment import Limits
-from autograder.sandbox import clean
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.session import Session
-from autograder.submission import SourceFile
+from autograder.assignment.assignment import Limits
+from autograder.sandbox.guest import clean
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.session import Session
+from autograder.submissions.submission import SourceFile
 
 NAMES = tuple(NameSpec(name, "any", "function", ("count",)) for name in ("early", "late"))
 LIMITS = Limits(load_seconds=5.0, call_seconds=5.0, memory_mb=256)

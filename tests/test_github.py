@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.release.template import build_template
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
-from autograder.executor import LocalExecutor
-from autograder.grading import Entry, Job, entries_of, grade_class
-from autograder.grading_key import grading_key
-from autograder.result import Result, decode_result
-from autograder.secret import PRACTICE, VARIABLE
-from autograder.worker import Worker
+from autograder.assignment.assignment import load_assignment
+from autograder.assignment.secret import PRACTICE, VARIABLE
+from autograder.grading.executor import LocalExecutor
+from autograder.grading.grading import Entry, Job, entries_of, grade_class
+from autograder.grading.worker import Worker
+from autograder.results.grading_key import grading_key
+from autograder.results.result import Result, decode_result
 
 ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = Path(__file__).parent / "golden"

@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.downloads.handin import Origin
 from autograder.errors import SurroundingsLack, WrongUse
-from autograder.gradebook import Gradebook, Record, Run
-from autograder.grading_key import GradingKey
-from autograder.result import Result
-from autograder.roster import Person
+from autograder.gradebook.gradebook import Gradebook, Record, Run
+from autograder.results.grading_key import GradingKey
+from autograder.results.result import Result
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
 
 KEY = GradingKey(*"abcdefghi")
 OTHER_KEY = msgspec.structs.replace(KEY, checks="changed")
@@ -211,7 +211,7 @@ WRITE_UNTIL_FULL = """
     from pathlib import Path
     from tests_of_gradebook import KEY, begin, record
     from autograder.errors import SurroundingsLack
-    from autograder.gradebook import Gradebook
+    from autograder.gradebook.gradebook import Gradebook
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     with Gradebook(Path(sys.argv[1]), create=True) as book:
@@ -240,7 +240,7 @@ WRITE_FOR_EVER = """
     import sys
     from pathlib import Path
     from tests_of_gradebook import begin, record
-    from autograder.gradebook import Gradebook
+    from autograder.gradebook.gradebook import Gradebook
 
     with Gradebook(Path(sys.argv[1]), create=True) as book:
         run = begin(book)
@@ -285,7 +285,7 @@ class TestMemory:
     def test_results_beyond_what_is_kept_in_memory_are_read_as_they_were(
         self, book: Gradebook, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("autograder.gradebook.MOST_KNOWN", 2)
+        monkeypatch.setattr("autograder.gradebook.gradebook.MOST_KNOWN", 2)
         run = begin(book)
         stored = [record(f"student-{number}", score=number) for number in range(5)]
         for each in stored:

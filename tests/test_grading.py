@@ -12,11 +12,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.assignment import Assignment, load_assignment
-from autograder.downloads.handin import Origin
+from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.errors import KitFault, SurroundingsLack, WrongUse
-from autograder.gradebook import Gradebook
-from autograder.grading import (
+from autograder.gradebook.gradebook import Gradebook
+from autograder.grading.grading import (
     Job,
     entries_of,
     grade_class,
@@ -25,10 +24,11 @@ from autograder.grading import (
     stages_of,
     ungraded,
 )
-from autograder.grading_key import GradingKey, grading_key
-from autograder.result import Result, StageResult, decode_result
-from autograder.roster import Person
-from autograder.submission import Submission
+from autograder.results.grading_key import GradingKey, grading_key
+from autograder.results.result import Result, StageResult, decode_result
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
+from autograder.submissions.submission import Submission
 
 OUT = Path("elsewhere")
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder import grading_key as module
-from autograder.assignment import Assignment, load_assignment
-from autograder.grading_key import grading_key
+from autograder.assignment.assignment import Assignment, load_assignment
+from autograder.results import grading_key as module
+from autograder.results.grading_key import grading_key
 
 
 @pytest.fixture(scope="module")
@@ -47,13 +47,13 @@ def test_it_changes_with_a_solution(assignment: Assignment, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("file", "changed"),
     [
-        ("checks/causal.py", ("checks",)),
-        ("misconceptions/causal.py", ("misconceptions",)),
-        ("scoring.py", ("kit",)),
-        ("sandbox/wire.py", ("kit",)),
+        ("attention/checks/causal.py", ("checks",)),
+        ("attention/misconceptions/causal.py", ("misconceptions",)),
+        ("scoring/scoring.py", ("kit",)),
+        ("sandbox/protocol/wire.py", ("kit",)),
         ("feedback/pages.py", ()),
-        ("cli.py", ()),
-        ("commands/check.py", ()),
+        ("cli/check.py", ()),
+        ("gradebook/history.py", ()),
     ],
 )
 def test_it_changes_with_the_part_of_the_kit_that_changed(
@@ -65,6 +65,6 @@ def test_it_changes_with_the_part_of_the_kit_that_changed(
 ) -> None:
     monkeypatch.setattr(module, "PACKAGE", tmp_path)
     before = grading_key(assignment)
-    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text("x = 1")
     assert before.changed(grading_key(assignment)) == changed

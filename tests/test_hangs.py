@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.assignment import Assignment, Limits, load_assignment
-from autograder.exchange import Graded
-from autograder.result import Result, decode_result, encode_result
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.student import StudentKilled, StudentTimeout
-from autograder.submission import SourceFile, Submission, read_submission
-from autograder.worker import Worker
+from autograder.assignment.assignment import Assignment, Limits, load_assignment
+from autograder.grading.exchange import Graded
+from autograder.grading.worker import Worker
+from autograder.results.result import Result, decode_result, encode_result
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.student import StudentKilled, StudentTimeout
+from autograder.submissions.submission import SourceFile, Submission, read_submission
 
 ROOT = Path(__file__).resolve().parents[1]
 RIGHT = Path(__file__).parent / "variants" / "right"
@@ -296,7 +296,7 @@ def test_five_that_hang_change_nothing_for_the_rest_of_a_class_of_forty(
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(file.data)
     for folder in ("alone", "class"):
-        command = [sys.executable, "-m", "autograder.cli", "grade", tmp_path / folder]
+        command = [sys.executable, "-m", "autograder.cli.main", "grade", tmp_path / folder]
         options = ["--assignment", assignment.folder, "--jobs", "2", *STAGES]
         out = ["--out", tmp_path / f"{folder}-out"]
         run = subprocess.run([*command, *out, *options], capture_output=True, text=True)

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from autograder.grading_key import GradingKey
-from autograder.history import PARTS, difference, parts_in_words
-from autograder.result import (
+from autograder.gradebook.history import PARTS, difference, parts_in_words
+from autograder.results.grading_key import GradingKey
+from autograder.results.result import (
     CheckOutcome,
     CriterionResult,
     Result,

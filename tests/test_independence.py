@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from autograder.assignment import Limits
-from autograder.sandbox import ladder, launch
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.session import Session
-from autograder.submission import SourceFile
+from autograder.assignment.assignment import Limits
+from autograder.sandbox.host import ladder, launch
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.session import Session
+from autograder.submissions.submission import SourceFile
 
 LIMITS = Limits(load_seconds=1.0, call_seconds=1.0, memory_mb=256)
 NAMES = tuple(NameSpec(name, "any", "function", ("what",)) for name in ("leave", "look"))

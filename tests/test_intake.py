@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from autograder.assignment import Limits
-from autograder.intake import Intake, Unreadable, clean_path, listed, shown
+from autograder.assignment.assignment import Limits
+from autograder.submissions.intake import Intake, Unreadable, clean_path, listed, shown
 
 
 @pytest.fixture

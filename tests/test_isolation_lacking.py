@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.gradebook import Gradebook
-from autograder.sandbox import ladder, launch
+from autograder.gradebook.gradebook import Gradebook
+from autograder.sandbox.host import ladder, launch
 
 RIGHT = Path(__file__).parent / "variants" / "right" / "book_style"
 LACKING = {level.name: ladder.lack(level) for level in launch.LEVELS}
@@ -50,7 +50,7 @@ def run(tmp_path: Path) -> Run:
             "grade": ["grade", "class", "--out", "out"],
             "check": ["check", "class/ada", "--stage", "simplified"],
         }[command]
-        line = [sys.executable, "-P", "-m", "autograder.cli", *what, *options]
+        line = [sys.executable, "-P", "-m", "autograder.cli.main", *what, *options]
         return subprocess.run(
             [sys.executable, "-c", BEGIN, lacks, *line],
             cwd=tmp_path,

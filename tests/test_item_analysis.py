@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.item_analysis import (
+from autograder.gradebook.item_analysis import (
     BINS,
     Item,
     analyse,
@@ -17,7 +17,7 @@ from autograder.item_analysis import (
     remark,
     uncertainty,
 )
-from autograder.result import CriterionResult, Result, StageResult
+from autograder.results.result import CriterionResult, Result, StageResult
 
 MOST = (2.0, 5.0, 3.0)
 

@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.checks.plugin import check_files, equivalents_of
-from autograder.judge import INI, UNUSED_PLUGINS
+from autograder.grading.judge import INI, UNUSED_PLUGINS
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSIGNMENT = load_assignment(ROOT)
 
 
 def checked(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """`pytest autograder/checks`, as a teacher types it in the checkout."""
+    """`pytest autograder/attention/checks`, as a teacher types it in the checkout."""
     clean = {name: held for name, held in os.environ.items() if not name.startswith("PYTEST_")}
     return subprocess.run(
         [
             sys.executable,
-            *("-m", "pytest", "autograder/checks", "-q", "--isolation", "process"),
+            *("-m", "pytest", "autograder/attention/checks", "-q", "--isolation", "process"),
             *("-p", "no:cacheprovider", "--color=no"),
             *arguments,
         ],
@@ -79,7 +79,7 @@ def test_checks_of_what_is_right_pass_beside_those_that_fail(
 def test_without_a_submission_it_says_what_to_type() -> None:
     found = checked()
     assert found.returncode == pytest.ExitCode.USAGE_ERROR
-    assert "pytest autograder/checks --submission PATH" in found.stdout + found.stderr
+    assert "pytest autograder/attention/checks --submission PATH" in found.stdout + found.stderr
 
 
 def test_a_submission_that_is_not_there_is_told_in_words() -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.calibration.variants import variants_folder, wrong_variants
-from autograder.catalogue import load_catalogue
+from autograder.diagnosis.catalogue import load_catalogue
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 FOLDER = variants_folder(ASSIGNMENT)

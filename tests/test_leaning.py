@@ -3,8 +3,8 @@
 import torch
 from torch import nn
 
-from autograder.sandbox.leaning import globals_of, layers_in, notes_on
-from autograder.sandbox.modules import walk
+from autograder.sandbox.guest.leaning import globals_of, layers_in, notes_on
+from autograder.sandbox.guest.modules import walk
 
 context_size = 6
 mask = torch.ones(6, 6).triu(1)

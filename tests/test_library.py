@@ -8,12 +8,12 @@ import msgspec
 import pytest
 import torch
 
-from autograder.assignment import Assignment, Forbidden, load_assignment
+from autograder.assignment.assignment import Assignment, Forbidden, load_assignment
 from autograder.checks.trial import counted_for
-from autograder.sandbox.library import is_attention
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.student import Reply
-from autograder.submission import SourceFile
+from autograder.sandbox.guest.library import is_attention
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.student import Reply
+from autograder.submissions.submission import SourceFile
 
 ASSIGNMENT = load_assignment()
 NAMES = (NameSpec("attend", "simplified", "function", ("s",)),)

@@ -8,15 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import Limits, load_assignment
-from autograder.exchange import Graded
-from autograder.sandbox import ladder, launch
-from autograder.sandbox.line import CUT
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.session import Session
-from autograder.sandbox.student import StudentFault, StudentKilled, StudentRaised, StudentTimeout
-from autograder.submission import SourceFile, Submission
-from autograder.worker import Worker
+from autograder.assignment.assignment import Limits, load_assignment
+from autograder.grading.exchange import Graded
+from autograder.grading.worker import Worker
+from autograder.sandbox.host import ladder, launch
+from autograder.sandbox.host.line import CUT
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.session import Session
+from autograder.sandbox.host.student import (
+    StudentFault,
+    StudentKilled,
+    StudentRaised,
+    StudentTimeout,
+)
+from autograder.submissions.submission import SourceFile, Submission
 
 ROOT = Path(__file__).resolve().parents[1]
 LIMITS = Limits(

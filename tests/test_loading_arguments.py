@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.sandbox.loading.arguments import NEAR, fit, read
+from autograder.sandbox.guest.loading.arguments import NEAR, fit, read
 
 WANTED = {"d_in": 3, "d_out": 4, "context_length": 6, "dropout": 0.5, "num_heads": 2}
 

@@ -8,8 +8,8 @@ import traceback
 
 import pytest
 
-from autograder.sandbox import loading
-from autograder.sandbox.wire import NameSpec, SourceFile
+from autograder.sandbox.guest import loading
+from autograder.sandbox.protocol.wire import NameSpec, SourceFile
 
 SOFTMAX = NameSpec("softmax", "simplified", "function", ("scores",))
 
@@ -224,7 +224,7 @@ class TestLibraries:
         [
             "import autograder",
             "from autograder.sandbox import wire",
-            "import importlib; importlib.import_module('autograder.judge')",
+            "import importlib; importlib.import_module('autograder.grading.judge')",
         ],
     )
     def test_the_kits_own_packages_are_not_there(self, load, statement):

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from autograder.sandbox import loading
-from autograder.sandbox.loading.spelling import closeness, distance, folded
-from autograder.sandbox.wire import NameSpec, SourceFile
+from autograder.sandbox.guest import loading
+from autograder.sandbox.guest.loading.spelling import closeness, distance, folded
+from autograder.sandbox.protocol.wire import NameSpec, SourceFile
 
 FUNCTIONS = {
     "simplified": "attention_scores softmax context_vector attention_weights context_vectors",

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from autograder.sandbox import loading
-from autograder.sandbox.loading import jupyter
-from autograder.sandbox.wire import NameSpec, SourceFile
+from autograder.sandbox.guest import loading
+from autograder.sandbox.guest.loading import jupyter
+from autograder.sandbox.protocol.wire import NameSpec, SourceFile
 
 NAMES = [
     NameSpec("softmax", "simplified", "function", ("scores",)),

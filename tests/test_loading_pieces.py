@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.sandbox.loading.pieces import pieces, recovered, whole
-from autograder.sandbox.loading.statements import Script
+from autograder.sandbox.guest.loading.pieces import pieces, recovered, whole
+from autograder.sandbox.guest.loading.statements import Script
 
 LINES = st.lists(
     st.sampled_from(

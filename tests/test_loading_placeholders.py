@@ -2,9 +2,9 @@
 
 import pytest
 
-from autograder.sandbox import loading
-from autograder.sandbox.loading.placeholders import Placeholder, graded
-from autograder.sandbox.wire import NameSpec, SourceFile
+from autograder.sandbox.guest import loading
+from autograder.sandbox.guest.loading.placeholders import Placeholder, graded
+from autograder.sandbox.protocol.wire import NameSpec, SourceFile
 
 NAMES = [
     NameSpec("softmax", "simplified", "function", ("scores",)),

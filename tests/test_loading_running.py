@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from autograder.sandbox import loading
-from autograder.sandbox.wire import NameSpec, SourceFile
+from autograder.sandbox.guest import loading
+from autograder.sandbox.protocol.wire import NameSpec, SourceFile
 
 NAMES = [
     NameSpec("softmax", "simplified", "function", ("scores",)),
@@ -376,7 +376,7 @@ TRAINS = """
 import sys
 import torch
 from autograder.sandbox import loading
-from autograder.sandbox.wire import SourceFile
+from autograder.sandbox.protocol.wire import SourceFile
 lines = [
     "import torch",
     "torch.use_deterministic_algorithms(False)",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.sandbox.loading.sources import decode, is_ignored, tidy
+from autograder.sandbox.guest.loading.sources import decode, is_ignored, tidy
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.calibration import margins
 from autograder.calibration.margins import ROOM, Inputs, Margin, Outputs, tolerances
-from autograder.catalogue import Catalogue, load_catalogue
 from autograder.checks.sample import Sample
+from autograder.diagnosis.catalogue import Catalogue, load_catalogue
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SECRETS = (b"practice", b"a course that takes its exam seriously", b"one more term's secret")

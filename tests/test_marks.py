@@ -7,11 +7,11 @@ from types import ModuleType
 
 import pytest
 
-from autograder.assignment import Share, Stage, load_assignment
-from autograder.catalogue import load_catalogue
+from autograder.assignment.assignment import Share, Stage, load_assignment
 from autograder.checks import marks
 from autograder.checks.marks import ATTRIBUTE, Check, check_of, criterion, own, setting, values
 from autograder.checks.plugin import check_files
+from autograder.diagnosis.catalogue import load_catalogue
 from autograder.errors import KitFault
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])

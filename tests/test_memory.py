@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder import explain
-from autograder.assignment import load_assignment
-from autograder.catalogue import load_catalogue
-from autograder.chain import Given, run
+from autograder.assignment.assignment import load_assignment
 from autograder.checks.sample import Sample, Sizes
-from autograder.memory import Memory, numbers_of
-from autograder.prefixes import options_of
-from autograder.search import MOST_REPLACED, Level, Search
+from autograder.diagnosis import explain
+from autograder.diagnosis.catalogue import load_catalogue
+from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.memory import Memory, numbers_of
+from autograder.diagnosis.prefixes import options_of
+from autograder.diagnosis.search import MOST_REPLACED, Level, Search
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 CATALOGUE = load_catalogue(ASSIGNMENT.stage("trainable").misconceptions)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.sandbox.modes import bring_along, put_into
+from autograder.sandbox.guest.modes import bring_along, put_into
 
 
 class Stubborn(nn.Dropout):

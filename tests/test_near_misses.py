@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.calibration.cases import lost
 from autograder.calibration.variants import BASE, overlaid, variants_folder
-from autograder.result import Result
-from autograder.submission import Submission, read_submission
-from autograder.worker import Worker
+from autograder.grading.worker import Worker
+from autograder.results.result import Result
+from autograder.submissions.submission import Submission, read_submission
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 FOLDER = variants_folder(ASSIGNMENT)

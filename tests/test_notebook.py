@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.notebook import MAX_CELLS, code_cells
+from autograder.submissions.notebook import MAX_CELLS, code_cells
 
 MOST = 1_000_000
 

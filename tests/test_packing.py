@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from autograder.sandbox import packing, tensors
-from autograder.sandbox.packing import Parcel, packed
-from autograder.sandbox.tensors import CannotTravel, decode
+from autograder.sandbox.host import packing
+from autograder.sandbox.host.packing import Parcel, packed
+from autograder.sandbox.protocol import tensors
+from autograder.sandbox.protocol.tensors import CannotTravel, decode
 
 
 @pytest.fixture(autouse=True)

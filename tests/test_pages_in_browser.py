@@ -12,11 +12,11 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-from autograder.assignment import load_assignment
-from autograder.class_analysis import Graded
-from autograder.details import AttentionSeen, Details, HeadWeights, Matrix
-from autograder.feedback.files import write_class, write_student
-from autograder.result import CriterionResult, Result, StageResult
+from autograder.assignment.assignment import load_assignment
+from autograder.gradebook.class_analysis import Graded
+from autograder.grading.files import write_class, write_student
+from autograder.results.details import AttentionSeen, Details, HeadWeights, Matrix
+from autograder.results.result import CriterionResult, Result, StageResult
 
 PATIENCE = 300_000  # milliseconds until a busy machine is taken for a broken one
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")

@@ -19,12 +19,12 @@ sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
 
 import notebook_class  # noqa: E402
 
-from autograder.assignment import Assignment, load_assignment  # noqa: E402
+from autograder.assignment.assignment import Assignment, load_assignment  # noqa: E402
 from autograder.errors import WrongUse  # noqa: E402
 from autograder.platforms.results_json import Results, check  # noqa: E402
 from autograder.release.gradescope import bundle, bundle_files, pinned  # noqa: E402
-from autograder.sandbox.ladder import lack  # noqa: E402
-from autograder.sandbox.launch import LEVELS  # noqa: E402
+from autograder.sandbox.host.ladder import lack  # noqa: E402
+from autograder.sandbox.host.launch import LEVELS  # noqa: E402
 
 SECRET = "a secret of this course alone"
 # What a container like the platform's offers: no user namespaces, so no bubblewrap.
@@ -153,7 +153,7 @@ class TestASubmission:
 
 class TestWhenTheKitItselfFails:
     def test_a_judge_that_fails_leaves_a_file_that_says_so(self, run: Run, image: Path) -> None:
-        checks = image / "source" / "kit" / "autograder" / "checks" / "causal.py"
+        checks = image / "source" / "kit" / "autograder" / "attention" / "checks" / "causal.py"
         text = checks.read_text("utf-8")
         checks.write_text("raise RuntimeError('broken')\n", "utf-8")
         try:

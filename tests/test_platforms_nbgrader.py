@@ -20,15 +20,15 @@ sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
 
 import notebook_class  # noqa: E402
 
-from autograder.assignment import load_assignment  # noqa: E402
+from autograder.assignment.assignment import load_assignment  # noqa: E402
 from autograder.errors import WrongUse  # noqa: E402
-from autograder.platforms.names import criteria_of, results_of  # noqa: E402
 from autograder.platforms.nbgrader import check_points, fill, is_explained  # noqa: E402
 from autograder.platforms.warm import unreadable  # noqa: E402
 from autograder.release import stubs  # noqa: E402
 from autograder.release.nbgrader import nbgrader_files  # noqa: E402
 from autograder.release.template import solution_lines  # noqa: E402
-from autograder.result import Result, decode_result  # noqa: E402
+from autograder.results.names import criteria_of, results_of  # noqa: E402
+from autograder.results.result import Result, decode_result  # noqa: E402
 
 ATTENTION = load_assignment(ROOT)
 CRITERIA = criteria_of(ATTENTION)

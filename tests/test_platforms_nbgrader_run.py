@@ -15,7 +15,8 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, OverwriteCells
 from traitlets.config import Config
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
+from autograder.assignment.secret import VARIABLE
 from autograder.platforms import nbgrader_run
 from autograder.platforms.nbgrader import (
     BehindTheWall,
@@ -26,8 +27,7 @@ from autograder.platforms.nbgrader import (
 )
 from autograder.platforms.nbgrader_run import Released, Run, next_submitted, run_of
 from autograder.platforms.warm import unreadable
-from autograder.result import Result
-from autograder.secret import VARIABLE
+from autograder.results.result import Result
 
 ROOT = Path(__file__).resolve().parents[1]
 ATTENTION = load_assignment(ROOT)

@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.assignment import Assignment, load_assignment
+from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.errors import KitFault
 from autograder.platforms.results_json import check, encode, failed, results_of
 from autograder.platforms.warm import unreadable
-from autograder.result import Result, decode_result
+from autograder.results.result import Result, decode_result
 
 ROOT = Path(__file__).resolve().parents[1]
 ATTENTION = load_assignment(ROOT)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.errors import KitFault, SurroundingsLack, WrongUse
-from autograder.exchange import Graded
+from autograder.grading.exchange import Graded
 from autograder.platforms import warm
-from autograder.platforms.names import criteria_of, results_of
 from autograder.platforms.warm import WarmJudge, unreadable
-from autograder.submission import Submission
+from autograder.results.names import criteria_of, results_of
+from autograder.submissions.submission import Submission
 
 ROOT = Path(__file__).resolve().parents[1]
 ATTENTION = load_assignment(ROOT)

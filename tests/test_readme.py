@@ -22,7 +22,16 @@ def test_the_example_is_what_check_prints(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples" / "submissions" / "kofi", tmp_path / "mia")
     printed = subprocess.run(
         [
-            *(sys.executable, "-P", "-m", "autograder.cli", "check", "mia", "--stage", "causal"),
+            *(
+                sys.executable,
+                "-P",
+                "-m",
+                "autograder.cli.main",
+                "check",
+                "mia",
+                "--stage",
+                "causal",
+            ),
             *("--isolation", "process", "--assignment", ROOT / "assignments" / "attention"),
         ],
         cwd=tmp_path,

@@ -1,4 +1,4 @@
-"""`autograder.release.figures`: drawn from the worked example, readable in both themes."""
+"""`autograder.attention.figures`: drawn from the worked example, readable in both themes."""
 
 import re
 from pathlib import Path
@@ -6,10 +6,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
+from autograder.attention import worked_example
+from autograder.attention.figures import FIGURES, figure_files
 from autograder.errors import WrongUse
-from autograder.release import worked_example
-from autograder.release.figures import FIGURES, figure_files
 from autograder.release.template import build_figures, figures_shown
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -14,15 +14,15 @@ import pytest
 from typer.testing import CliRunner
 from typer.testing import Result as Outcome
 
-from autograder.assignment import Assignment, load_assignment
-from autograder.cli import app
+from autograder.assignment.assignment import Assignment, load_assignment
+from autograder.cli.main import app
 from autograder.errors import KitFault
-from autograder.platforms.names import criteria_of
 from autograder.release.built import drift
 from autograder.release.lesson import lessons_of
 from autograder.release.nbgrader import BEGIN, END, nbgrader_files
 from autograder.release.otter import otter_files
 from autograder.release.public_checks import checks_of
+from autograder.results.names import criteria_of
 
 ROOT = Path(__file__).resolve().parents[1]
 ATTENTION = load_assignment(ROOT)

@@ -5,7 +5,7 @@ import re
 import msgspec
 import pytest
 
-from autograder.assignment import Stage, load_assignment
+from autograder.assignment.assignment import Stage, load_assignment
 from autograder.errors import WrongUse
 from autograder.release.handouts import rubric, with_rubric
 

@@ -9,11 +9,11 @@ import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from autograder.assignment import Limits, Stage, load_assignment
+from autograder.assignment.assignment import Limits, Stage, load_assignment
 from autograder.release import stubs
 from autograder.release.notebooks import sources
 from autograder.release.template import solution_lines
-from autograder.submission import read_submission
+from autograder.submissions.submission import read_submission
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "student_template"

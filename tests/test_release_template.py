@@ -10,15 +10,10 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 
-from autograder.assignment import Stage, load_assignment
+from autograder.assignment.assignment import Stage, load_assignment
 from autograder.errors import KitFault, WrongUse
 from autograder.release import stubs
-from autograder.release.template import (
-    build_template,
-    check_drift,
-    solution_lines,
-    template_files,
-)
+from autograder.release.template import build_template, check_drift, solution_lines, template_files
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "student_template"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.errors import WrongUse
-from autograder.result import (
+from autograder.results.result import (
     SCHEMA,
     SEVERITY,
     CheckOutcome,

@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 def grade(folder: Path, out: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "autograder.cli", "grade", folder, "--out", out, *OPTIONS],
+        [sys.executable, "-m", "autograder.cli.main", "grade", folder, "--out", out, *OPTIONS],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

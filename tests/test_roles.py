@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from autograder.checks.roles import CONTRACT, RolesUnknown, layouts_of, roles_of
+from autograder.attention.checks.roles import CONTRACT, RolesUnknown, layouts_of, roles_of
 
 Shapes = dict[str, tuple[int, ...]]
 ROLES = ("query", "key", "value")

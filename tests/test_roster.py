@@ -1,4 +1,4 @@
-"""`autograder.roster`: who is meant, by whatever is known of them."""
+"""`autograder.submissions.roster`: who is meant, by whatever is known of them."""
 
 from pathlib import Path
 
@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.errors import WrongUse
-from autograder.roster import Person, Roster, people_of, read_roster
-from autograder.sheet import Sheet
+from autograder.submissions.roster import Person, Roster, people_of, read_roster
+from autograder.submissions.sheet import Sheet
 
 
 def people(text: str) -> list[Person]:

@@ -14,15 +14,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.adjustments import Adjusted
-from autograder.assignment import Late, Limits, load_assignment
-from autograder.entries import Entry, absentees, entries_of, strangers
+from autograder.assignment.assignment import Late, Limits, load_assignment
 from autograder.exports import canvas, gradescope, moodle
 from autograder.exports.filling import Filled, Wanted
 from autograder.exports.final import Final, final_scores
-from autograder.result import Result
-from autograder.roster import read_roster
-from autograder.sheet import Sheet, written
+from autograder.gradebook.adjustments import Adjusted
+from autograder.results.result import Result
+from autograder.submissions.entries import Entry, absentees, entries_of, strangers
+from autograder.submissions.roster import read_roster
+from autograder.submissions.sheet import Sheet, written
 
 
 def as_graded(result: Result) -> Adjusted:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from autograder.assignment import Limits
-from autograder.sandbox import ladder, launch
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.submission import SourceFile
+from autograder.assignment.assignment import Limits
+from autograder.sandbox.host import ladder, launch
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.submissions.submission import SourceFile
 
 LIMITS = Limits(load_seconds=2.0, call_seconds=2.0, check_seconds=4.0)
 NAMES = (NameSpec("softmax", "simplified", "function", ("scores",)),)

@@ -12,22 +12,22 @@ import pytest
 import torch
 from torch import Tensor
 
-from autograder.assignment import Assignment, load_assignment
-from autograder.catalogue import load_catalogue
-from autograder.chain import Given, run
+from autograder.assignment.assignment import Assignment, load_assignment
+from autograder.attention.checks.further import Further, Question, questions_to
 from autograder.checks.evidence import Evidence, Outcome, Recorded
-from autograder.checks.further import Further, Question, questions_to
 from autograder.checks.marks import ATTRIBUTE, Check
 from autograder.checks.plugin import check_files
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.trial import Trial
-from autograder.compare import same
-from autograder.explain import Observation
-from autograder.fingerprint import Shared, shared_mistakes
-from autograder.result import CriterionResult, Result, StageResult, encode_result
-from autograder.sandbox.session import LoadReport
-from autograder.scoring import score
-from autograder.submission import Submission
+from autograder.diagnosis.catalogue import load_catalogue
+from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.compare import same
+from autograder.diagnosis.explain import Observation
+from autograder.diagnosis.fingerprint import Shared, shared_mistakes
+from autograder.results.result import CriterionResult, Result, StageResult, encode_result
+from autograder.sandbox.host.session import LoadReport
+from autograder.scoring.scoring import score
+from autograder.submissions.submission import Submission
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SAMPLE = Sample(b"what the tests of scoring use")

@@ -11,14 +11,14 @@ import torch
 from msgspec import structs
 from torch import Tensor
 
-from autograder import search
-from autograder.assignment import load_assignment
-from autograder.catalogue import Misconception, load_catalogue
-from autograder.chain import Chain, Given, Step, StepRaises, Values, run, start
+from autograder.assignment.assignment import load_assignment
 from autograder.checks.sample import Sample, Sizes
-from autograder.compare import same
-from autograder.prefixes import Crowd, Option, begun, joined, options_of, stepped
-from autograder.search import Search
+from autograder.diagnosis import search
+from autograder.diagnosis.catalogue import Misconception, load_catalogue
+from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, Values, run, start
+from autograder.diagnosis.compare import same
+from autograder.diagnosis.prefixes import Crowd, Option, begun, joined, options_of, stepped
+from autograder.diagnosis.search import Search
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SAMPLE = Sample(b"what the tests of the search use")

@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.assignment import Assignment, load_assignment
+from autograder.assignment.assignment import Assignment, load_assignment
+from autograder.assignment.secret import PRACTICE, VARIABLE, load_secret, secret_file
 from autograder.errors import WrongUse
-from autograder.secret import PRACTICE, VARIABLE, load_secret, secret_file
 
 LONG_ENOUGH = b"sixteen bytes!!!"
 ROOT = Path(__file__).resolve().parents[1]

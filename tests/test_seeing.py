@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder.assignment import Stage, load_assignment
-from autograder.catalogue import Misconception, load_catalogue
-from autograder.chain import StepRaises, run
+from autograder.assignment.assignment import Stage, load_assignment
+from autograder.attention.checks.seeing import INPUTS, VIEWS, WORDS, attention_seen, visible_weights
 from autograder.checks.sample import Sample
-from autograder.checks.seeing import INPUTS, VIEWS, WORDS, attention_seen, visible_weights
-from autograder.details import AttentionSeen, read_details
-from autograder.submission import read_submission
-from autograder.worker import Worker
+from autograder.diagnosis.catalogue import Misconception, load_catalogue
+from autograder.diagnosis.chain import StepRaises, run
+from autograder.grading.worker import Worker
+from autograder.results.details import AttentionSeen, read_details
+from autograder.submissions.submission import read_submission
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSIGNMENT = load_assignment(ROOT)

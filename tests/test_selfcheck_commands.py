@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import Limits
-from autograder.submission import read_submission
+from autograder.assignment.assignment import Limits
+from autograder.submissions.submission import read_submission
 from selfcheck.course import course
 from selfcheck.hints import all_hints
 

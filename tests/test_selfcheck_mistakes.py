@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
+from autograder.assignment.secret import PRACTICE
 from autograder.checks.sample import Sample, Sizes
 from autograder.release import stubs
 from autograder.release.mistakes import PUBLIC, probes_of
 from autograder.release.template import solution_lines
-from autograder.secret import PRACTICE
 from selfcheck.course import course
 from selfcheck.mistakes import Seen, explain, find_mistakes, known, mistake_in
 

@@ -18,10 +18,10 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from autograder.assignment import load_assignment
-from autograder.result import Result, decode_result
-from autograder.submission import read_submission
-from autograder.worker import Worker
+from autograder.assignment.assignment import load_assignment
+from autograder.grading.worker import Worker
+from autograder.results.result import Result, decode_result
+from autograder.submissions.submission import read_submission
 
 HERE = Path(__file__).parent
 SHAPES = HERE / "shapes"
@@ -270,7 +270,15 @@ def test_a_class_gets_what_each_would_get_alone(bulk: ClassShape, tmp_path: Path
         if entry.student:
             wanted[entry.student] = MANIFEST.named(entry.shape) if entry.shape else None
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "autograder.cli", "grade", tmp_path / "class", "--out", out]
+    command = [
+        sys.executable,
+        "-m",
+        "autograder.cli.main",
+        "grade",
+        tmp_path / "class",
+        "--out",
+        out,
+    ]
     run = subprocess.run([*command, "--jobs", "1"], capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
     results = {

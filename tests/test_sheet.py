@@ -1,4 +1,4 @@
-"""`autograder.sheet`: one cell is written, every other byte stays."""
+"""`autograder.submissions.sheet`: one cell is written, every other byte stays."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.errors import WrongUse
-from autograder.sheet import Sheet, written
+from autograder.submissions.sheet import Sheet, written
 
 CANVAS = (
     '\ufeffStudent,ID,"Homework 1, part A (5567)",Final Score\r\n'

@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
+from autograder.attention.checks.subject import build, looked_at
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.subject import build, looked_at
 from autograder.errors import KitFault
-from autograder.result import Result
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.session import Session
-from autograder.submission import SourceFile, read_submission
-from autograder.worker import Worker
+from autograder.grading.worker import Worker
+from autograder.results.result import Result
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.session import Session
+from autograder.submissions.submission import SourceFile, read_submission
 
 ASSIGNMENT = load_assignment()
 NAMES = (NameSpec("Layer", "layer", "class", ("d_in",)),)

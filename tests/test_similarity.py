@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.errors import SurroundingsLack
-from autograder.similarity import (
+from autograder.gradebook.similarity import (
     LEAST_COMMON,
     MANY,
     known_sources,
@@ -16,7 +16,7 @@ from autograder.similarity import (
     similar_pairs,
     source_of,
 )
-from autograder.submission import SourceFile, Submission, read_submission
+from autograder.submissions.submission import SourceFile, Submission, read_submission
 
 ASSIGNMENT = load_assignment()
 HAVE = importlib.util.find_spec("copydetect") is not None

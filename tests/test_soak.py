@@ -14,8 +14,8 @@ import guests  # noqa: E402
 import hostile  # noqa: E402
 import puppet  # noqa: E402
 
-from autograder.sandbox import launch, session  # noqa: E402
-from autograder.sandbox.ladder import lack  # noqa: E402
+from autograder.sandbox.host import launch, session  # noqa: E402
+from autograder.sandbox.host.ladder import lack  # noqa: E402
 
 
 @pytest.fixture

@@ -10,16 +10,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from autograder.assignment import load_assignment
-from autograder.catalogue import Catalogue, NullProgram, load_catalogue
-from autograder.chain import Given, run
+from autograder.assignment.assignment import load_assignment
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.checks.marks import Check
 from autograder.checks.sample import Sample, Sizes
-from autograder.compare import same
-from autograder.explain import Observation
-from autograder.result import Status
-from autograder.standing import Standing, is_base, standing_of
+from autograder.diagnosis.catalogue import Catalogue, NullProgram, load_catalogue
+from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.compare import same
+from autograder.diagnosis.explain import Observation
+from autograder.results.result import Status
+from autograder.scoring.standing import Standing, is_base, standing_of
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SAMPLE = Sample(b"what the tests of standings use")

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from autograder.assignment import Limits
+from autograder.assignment.assignment import Limits
 from autograder.errors import KitFault
-from autograder.sandbox.line import CUT
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.session import Session
-from autograder.sandbox.student import (
+from autograder.sandbox.host.line import CUT
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.session import Session
+from autograder.sandbox.host.student import (
     ModuleProxy,
     NameMissing,
     NotImplementedYet,
@@ -21,7 +21,7 @@ from autograder.sandbox.student import (
     StudentTimeout,
     WireBroken,
 )
-from autograder.submission import SourceFile
+from autograder.submissions.submission import SourceFile
 
 NAMES = (
     NameSpec("softmax", "simplified", "function", ("scores",)),

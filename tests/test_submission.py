@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.assignment import Limits
+from autograder.assignment.assignment import Limits
 from autograder.errors import WrongUse
-from autograder.submission import (
+from autograder.submissions.submission import (
     SourceFile,
     Submission,
     Unreadable,

@@ -13,17 +13,17 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.assignment import Assignment, load_assignment
-from autograder.catalogue import load_catalogue
-from autograder.chain import Given, run
+from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.checks.evidence import Observer, Outcome, Recorded, outcome_of
 from autograder.checks.failures import CheckFailed
 from autograder.checks.marks import Check
 from autograder.checks.sample import Sample, Sizes
-from autograder.explain import Explanation, Observation
-from autograder.standing import Standing
-from autograder.telling import arguments_in_words, call_in_words, criterion_message, heading
-from autograder.verdict import Verdict, Witness
+from autograder.diagnosis.catalogue import load_catalogue
+from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.explain import Explanation, Observation
+from autograder.scoring.standing import Standing
+from autograder.scoring.telling import arguments_in_words, call_in_words, criterion_message, heading
+from autograder.scoring.verdict import Verdict, Witness
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 STAGE = ASSIGNMENT.stage("multi_head")

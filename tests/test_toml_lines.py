@@ -2,9 +2,9 @@
 
 import pytest
 
-from autograder.assignment import load_assignment, parse
+from autograder.assignment.assignment import load_assignment, parse
+from autograder.assignment.toml_lines import line_of
 from autograder.errors import WrongUse
-from autograder.toml_lines import line_of
 
 TEXT = """\
 title = "x"

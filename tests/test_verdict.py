@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from autograder.assignment import Criterion, Forbidden, Share, load_assignment
-from autograder.catalogue import load_catalogue
-from autograder.chain import Given, run
+from autograder.assignment.assignment import Criterion, Forbidden, Share, load_assignment
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.checks.marks import Check, Kind
 from autograder.checks.sample import Sample, Sizes
-from autograder.compare import same
-from autograder.explain import Explanation, Observation
-from autograder.standing import Standing
-from autograder.verdict import Verdict, Witness, bare
+from autograder.diagnosis.catalogue import load_catalogue
+from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.compare import same
+from autograder.diagnosis.explain import Explanation, Observation
+from autograder.scoring.standing import Standing
+from autograder.scoring.verdict import Verdict, Witness, bare
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 STAGE = ASSIGNMENT.stage("multi_head")

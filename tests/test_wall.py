@@ -13,13 +13,19 @@ from pathlib import Path
 import pytest
 import torch
 
-from autograder.assignment import Limits
+from autograder.assignment.assignment import Limits
 from autograder.errors import SurroundingsLack, WrongUse
-from autograder.sandbox import bubblewrap, furniture, kernel, ladder, landlock, launch, wall
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.session import Session
-from autograder.sandbox.student import StudentFault, StudentKilled, StudentRaised, StudentTimeout
-from autograder.submission import SourceFile
+from autograder.sandbox.guest import kernel, landlock
+from autograder.sandbox.host import bubblewrap, furniture, ladder, launch, wall
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.session import Session
+from autograder.sandbox.host.student import (
+    StudentFault,
+    StudentKilled,
+    StudentRaised,
+    StudentTimeout,
+)
+from autograder.submissions.submission import SourceFile
 
 LIMITS = Limits(load_seconds=2.0, call_seconds=1.0, check_seconds=4.0, memory_mb=256)
 NAMES = (NameSpec("attack", "any", "function", ("what",)),)
@@ -66,7 +72,9 @@ class TestReading:
         with pytest.raises(StudentRaised, match=r"PermissionError|FileNotFoundError"):
             attack(sandbox, "return open(what).read()", str(secret))
 
-    @pytest.mark.parametrize("module", ["autograder", "autograder.chain", "solutions", "pytest"])
+    @pytest.mark.parametrize(
+        "module", ["autograder", "autograder.diagnosis.chain", "solutions", "pytest"]
+    )
     def test_the_kit_cannot_be_imported(self, sandbox: Sandbox, module: str) -> None:
         with pytest.raises(StudentFault):
             attack(sandbox, "import importlib\nreturn repr(importlib.import_module(what))", module)

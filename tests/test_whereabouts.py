@@ -1,12 +1,12 @@
-"""`autograder.whereabouts`: which `assignment.toml` is meant, from wherever one starts."""
+"""`assignment.whereabouts`: which `assignment.toml` is meant, from wherever one starts."""
 
 from pathlib import Path
 
 import pytest
 
-from autograder import whereabouts
+from autograder.assignment import whereabouts
+from autograder.assignment.whereabouts import find_assignment
 from autograder.errors import WrongUse
-from autograder.whereabouts import find_assignment
 
 OURS = Path(__file__).resolve().parents[1] / "assignments" / "attention" / "assignment.toml"
 

@@ -9,11 +9,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.sandbox import messages, wire
-from autograder.sandbox.describe import Describer
-from autograder.sandbox.frames import Broken, Channel, Ended
-from autograder.sandbox.tensors import DTYPES, CannotTravel, Cargo, decode, encode
-from autograder.sandbox.values import Opaque, incoming
+from autograder.sandbox.guest.describe import Describer
+from autograder.sandbox.host.values import Opaque, incoming
+from autograder.sandbox.protocol import messages, wire
+from autograder.sandbox.protocol.frames import Broken, Channel, Ended
+from autograder.sandbox.protocol.tensors import DTYPES, CannotTravel, Cargo, decode, encode
 
 PREFIX = struct.Struct("<IQ")
 encode_message = msgspec.msgpack.Encoder().encode

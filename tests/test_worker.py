@@ -8,12 +8,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.assignment import Limits, load_assignment
+from autograder.assignment.assignment import Limits, load_assignment
 from autograder.errors import KitFault, WrongUse
-from autograder.exchange import Graded
-from autograder.result import Result, encode_result
-from autograder.submission import SourceFile, Submission, read_submission
-from autograder.worker import Worker
+from autograder.grading.exchange import Graded
+from autograder.grading.worker import Worker
+from autograder.results.result import Result, encode_result
+from autograder.submissions.submission import SourceFile, Submission, read_submission
 
 ROOT = Path(__file__).resolve().parents[1]
 ASSIGNMENT = load_assignment(ROOT)

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from autograder.assignment import Limits
+from autograder.assignment.assignment import Limits
 from autograder.errors import KitFault
-from autograder.sandbox import frames, furniture, launch, messages, orders, wall, wire
-from autograder.sandbox.inmate import Gone, Inmate, Overrun, mapped_bytes, told
-from autograder.sandbox.launch import Zygote, ZygoteGone
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.submission import SourceFile
+from autograder.sandbox.host import furniture, launch, wall
+from autograder.sandbox.host.inmate import Gone, Inmate, Overrun, mapped_bytes, told
+from autograder.sandbox.host.launch import Zygote, ZygoteGone
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.protocol import frames, messages, orders, wire
+from autograder.submissions.submission import SourceFile
 
 LIMITS = Limits(load_seconds=1.0, call_seconds=0.5)
 NAMES = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from autograder.result import CriterionResult, Result
-from autograder.submission import Submission
+from autograder.results.result import CriterionResult, Result
+from autograder.submissions.submission import Submission
 
 #: Why a result falls short, by measure; empty where it does not.
 Shortfalls = Mapping[str, str]

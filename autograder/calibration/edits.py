@@ -18,12 +18,12 @@ from zlib import crc32
 
 import msgspec
 
-from autograder.assignment import Assignment
+from autograder.assignment.assignment import Assignment
 from autograder.calibration.cases import Case, Mistake, one_mistake, two_mistakes
 from autograder.calibration.variants import overlaid
-from autograder.catalogue import load_catalogue
+from autograder.diagnosis.catalogue import load_catalogue
 from autograder.errors import WrongUse
-from autograder.submission import Submission, read_submission
+from autograder.submissions.submission import Submission, read_submission
 
 
 class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

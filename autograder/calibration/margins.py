@@ -14,15 +14,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from autograder.assignment import Assignment
+from autograder.assignment.assignment import Assignment
+from autograder.attention.checks import causal, multi_head, simplified, trainable
+from autograder.attention.checks import heads as stacking
 from autograder.calibration.cases import Measure, Part
-from autograder.catalogue import Catalogue, load_catalogue
-from autograder.chain import Chain, Given, Step, StepRaises, run
-from autograder.checks import causal, multi_head, simplified, trainable
-from autograder.checks import heads as stacking
 from autograder.checks.failures import told_shape
 from autograder.checks.sample import Sample, Sizes
-from autograder.compare import difference, tolerance
+from autograder.diagnosis.catalogue import Catalogue, load_catalogue
+from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, run
+from autograder.diagnosis.compare import difference, tolerance
 
 #: How many tolerances a mistake must be away from everything that it is not.
 ROOM = 10
@@ -52,7 +52,7 @@ def drawn(sample: Sample, sizes: Mapping[str, Sizes]) -> Inputs:
 def stacked(sample: Sample, sizes: Sizes) -> Given:
     """What the values check of the wrapper compares with: heads that are right."""
     tokens = sample.tokens("strong", sizes)
-    head = load_catalogue("autograder.misconceptions.causal").chains["CausalAttention"]
+    head = load_catalogue("autograder.attention.misconceptions.causal").chains["CausalAttention"]
     held = (stacking.head_weights(sample, sizes, place) for place in range(sizes.heads))
     return Given(
         tokens=tokens, parts=tuple(run(head, Given(tokens=tokens, weights=each)) for each in held)

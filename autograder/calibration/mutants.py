@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from autograder.assignment import Assignment
+from autograder.assignment.assignment import Assignment
 from autograder.calibration.cases import Case, Measure, Part, Shortfalls, lost
 from autograder.calibration.operators import (
     OPERATORS,
@@ -18,8 +18,8 @@ from autograder.calibration.operators import (
     statements_left_out,
 )
 from autograder.calibration.variants import overlaid
-from autograder.result import Result
-from autograder.submission import read_submission
+from autograder.results.result import Result
+from autograder.submissions.submission import read_submission
 
 KILLED = Measure("loses points, unless equal")
 KEEPS_EVERYTHING = "keeps every point"

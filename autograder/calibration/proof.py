@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import islice
 from multiprocessing import get_context
 
-from autograder.assignment import Assignment
+from autograder.assignment.assignment import Assignment
+from autograder.assignment.secret import load_secret
 from autograder.calibration import edits, mutants, variants
 from autograder.calibration.cases import (
     ALONE,
@@ -24,11 +25,10 @@ from autograder.calibration.cases import (
 )
 from autograder.calibration.margins import margins_part
 from autograder.calibration.sameness import first_difference, start_quietly
-from autograder.catalogue import load_catalogue
+from autograder.diagnosis.catalogue import load_catalogue
 from autograder.errors import KitFault, WrongUse
-from autograder.exchange import Graded
-from autograder.executor import Executor
-from autograder.secret import load_secret
+from autograder.grading.exchange import Graded
+from autograder.grading.executor import Executor
 
 TWO_CODINGS = Measure("two codings or more")
 

@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from autograder.compare import same
+from autograder.diagnosis.compare import same
 
 #: How many configurations a mutant must agree on to count as the same program.
 CONFIGURATIONS = 1_000

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from autograder.assignment import Assignment
+from autograder.assignment.assignment import Assignment
 from autograder.calibration.cases import Case, Mistake, everything, nothing, one_mistake
 from autograder.errors import SurroundingsLack, WrongUse
-from autograder.submission import SourceFile, Submission, read_submission
+from autograder.submissions.submission import SourceFile, Submission, read_submission
 
 #: The right variant whose modules the wrong ones replace.
 BASE = "book_style"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
-from autograder.assignment import Stage
+from autograder.assignment.assignment import Stage
 from autograder.checks.evidence import Evidence
 from autograder.checks.trial import Trial
 

@@ -12,17 +12,17 @@ import msgspec
 import torch
 from torch import Tensor
 
-from autograder.catalogue import Catalogue
-from autograder.chain import Chain, Given, run
 from autograder.checks.failures import CheckFailed, Excuse, NotSeen, rows, told_shape
 from autograder.checks.kept import Kept
 from autograder.checks.marks import Check
-from autograder.compare import difference, same, scale_of, tolerance
+from autograder.diagnosis.catalogue import Catalogue
+from autograder.diagnosis.chain import Chain, Given, run
+from autograder.diagnosis.compare import difference, same, scale_of, tolerance
+from autograder.diagnosis.explain import Observation
 from autograder.errors import KitFault
-from autograder.explain import Observation
-from autograder.result import Status
-from autograder.sandbox.asking import Counted
-from autograder.sandbox.student import Opaque, Reply, StudentFault, StudentRaised
+from autograder.results.result import Status
+from autograder.sandbox.host.asking import Counted
+from autograder.sandbox.host.student import Opaque, Reply, StudentFault, StudentRaised
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -257,7 +257,7 @@ def outcome_of(check_id: str, check: Check, error: BaseException | None) -> Outc
 
 def status_of(fault: StudentFault) -> Status:
     """The status that a student's fault gives a check."""
-    from autograder.sandbox import student
+    from autograder.sandbox.host import student
 
     for kind, status in (
         (student.StudentTimeout, "timeout"),

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 if TYPE_CHECKING:
-    from autograder.chain import Chain
-    from autograder.explain import Explanation
+    from autograder.diagnosis.chain import Chain
+    from autograder.diagnosis.explain import Explanation
 
 #: Whether a program whose only mistakes are the explained ones would fail in the same way.
 Excuse = Callable[["Chain", "Explanation"], bool]

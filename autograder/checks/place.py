@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import pytest
 
-from autograder.assignment import Assignment, Stage
-from autograder.catalogue import Catalogue
+from autograder.assignment.assignment import Assignment, Stage
 from autograder.checks.by_pytest import plain_fixture
 from autograder.checks.marks import Check, check_of
 from autograder.checks.trial import catalogue_of, counted_for
-from autograder.sandbox.asking import Counted
+from autograder.diagnosis.catalogue import Catalogue
+from autograder.sandbox.host.asking import Counted
 
 
 class Place(NamedTuple):

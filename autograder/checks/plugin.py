@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from autograder.assignment import Assignment, Stage
+from autograder.assignment.assignment import Assignment, Stage
+from autograder.attention.checks.seeing import look_ahead
 from autograder.checks.borrowing import borrowed_in
 from autograder.checks.by_pytest import end_by_pytest
 from autograder.checks.evidence import Evidence, Observer, Outcome, References, outcome_of
@@ -23,10 +24,9 @@ from autograder.checks.marks import JUDGED, LAZY
 from autograder.checks.place import Place, arguments, place_of, stands_in
 from autograder.checks.rehearsing import Rehearsed
 from autograder.checks.sample import Sample
-from autograder.checks.seeing import look_ahead
 from autograder.checks.trial import Trial, right
 from autograder.errors import KitFault
-from autograder.sandbox.student import Student
+from autograder.sandbox.host.student import Student
 
 
 def check_files(assignment: Assignment) -> list[Path]:

@@ -20,9 +20,9 @@ from autograder.checks.marks import LAZY
 from autograder.checks.place import Place, arguments
 from autograder.checks.sample import Sample
 from autograder.checks.trial import Trial
-from autograder.sandbox.foresight import Script
-from autograder.sandbox.rehearsal import Rehearsal, Run
-from autograder.sandbox.student import Student
+from autograder.sandbox.host.foresight import Script
+from autograder.sandbox.host.rehearsal import Rehearsal, Run
+from autograder.sandbox.host.student import Student
 
 Checks = Sequence[tuple[pytest.Item, Place]]
 

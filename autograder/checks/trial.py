@@ -9,18 +9,18 @@ from functools import lru_cache
 
 from torch import Tensor
 
-from autograder.assignment import Assignment, Stage
-from autograder.catalogue import Catalogue
+from autograder.assignment.assignment import Assignment, Stage
 from autograder.checks.evidence import Evidence, Outcome
 from autograder.checks.marks import Check
-from autograder.result import Status
-from autograder.sandbox.asking import Counted
-from autograder.sandbox.foresight import Script
-from autograder.sandbox.library import is_attention
-from autograder.sandbox.room import Sandbox
-from autograder.sandbox.session import LoadReport, Session
-from autograder.sandbox.student import Student
-from autograder.submission import Submission
+from autograder.diagnosis.catalogue import Catalogue
+from autograder.results.result import Status
+from autograder.sandbox.guest.library import is_attention
+from autograder.sandbox.host.asking import Counted
+from autograder.sandbox.host.foresight import Script
+from autograder.sandbox.host.room import Sandbox
+from autograder.sandbox.host.session import LoadReport, Session
+from autograder.sandbox.host.student import Student
+from autograder.submissions.submission import Submission
 
 
 @dataclass
@@ -199,7 +199,7 @@ def right(name: str) -> str:
 
 def catalogue_of(assignment: Assignment, name: str) -> Catalogue:
     """The catalogue of the stage in which `name` is written."""
-    from autograder.catalogue import load_catalogue
+    from autograder.diagnosis.catalogue import load_catalogue
 
     return load_catalogue(assignment.stage_of(name).misconceptions)
 

@@ -9,16 +9,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from autograder.errors import WrongUse
-from autograder.exports.filling import (
-    Filled,
-    Wanted,
-    matched,
-    number,
-    scaled,
-    shown,
-)
+from autograder.exports.filling import Filled, Wanted, matched, number, scaled, shown
 from autograder.exports.final import Final
-from autograder.sheet import Sheet
+from autograder.submissions.sheet import Sheet
 
 COMPUTED = re.compile(r"(Current|Final|Override) (Score|Points|Grade|Status)")
 TITLED = re.compile(r"(?P<title>.*?)\s*\((?P<id>\d+)\)")

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from autograder.assignment import Stage
+from autograder.assignment.assignment import Stage
 from autograder.errors import WrongUse
 from autograder.exports.final import Final
-from autograder.roster import Person, Roster, people_of
-from autograder.sheet import Sheet
+from autograder.submissions.roster import Person, Roster, people_of
+from autograder.submissions.sheet import Sheet
 
 
 class Wanted(msgspec.Struct, frozen=True):

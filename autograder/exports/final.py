@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from autograder.adjustments import Adjusted
-from autograder.assignment import Late, Stage
-from autograder.downloads.handin import Origin
+from autograder.assignment.assignment import Late, Stage
 from autograder.exports.late import Lateness, Times, lateness
-from autograder.result import Result
-from autograder.roster import Person
+from autograder.gradebook.adjustments import Adjusted
+from autograder.results.result import Result
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
 
 NUMBERED = ("canvas", "moodle", "brightspace")  # each counts people for itself
 

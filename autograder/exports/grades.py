@@ -4,11 +4,11 @@ import csv
 import io
 from collections.abc import Sequence
 
-from autograder.adjustments import Adjusted, Adjustment, adjusted
-from autograder.assignment import Stage
+from autograder.assignment.assignment import Stage
 from autograder.feedback.plain import spreadsheet_cell
 from autograder.feedback.words import status_of
-from autograder.result import Result
+from autograder.gradebook.adjustments import Adjusted, Adjustment, adjusted
+from autograder.results.result import Result
 
 
 def grades_csv(

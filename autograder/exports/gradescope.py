@@ -5,17 +5,9 @@ Gradescope takes no grades back in this way; the file is for those who hand it o
 
 from collections.abc import Iterable
 
-from autograder.exports.filling import (
-    Filled,
-    Wanted,
-    matched,
-    number,
-    required,
-    scaled,
-    shown,
-)
+from autograder.exports.filling import Filled, Wanted, matched, number, required, scaled, shown
 from autograder.exports.final import Final
-from autograder.sheet import Sheet
+from autograder.submissions.sheet import Sheet
 
 
 def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:

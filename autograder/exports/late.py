@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 
-from autograder.assignment import Late
-from autograder.downloads.handin import Origin
+from autograder.assignment.assignment import Late
 from autograder.errors import WrongUse
-from autograder.roster import Person, Roster, people_of
-from autograder.sheet import Sheet
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person, Roster, people_of
+from autograder.submissions.sheet import Sheet
 
 SUBMITTED = ("submitted_at", "submission time", "submission_timestamp", "submission_time")
 DAY = 24 * 60 * 60

@@ -11,19 +11,11 @@ import zipfile
 from collections.abc import Callable, Iterable
 
 from autograder.errors import WrongUse
-from autograder.exports.filling import (
-    Filled,
-    Wanted,
-    matched,
-    number,
-    required,
-    scaled,
-    shown,
-)
+from autograder.exports.filling import Filled, Wanted, matched, number, required, scaled, shown
 from autograder.exports.final import Final
 from autograder.feedback.plain import file_name, one_line
-from autograder.roster import people_of
-from autograder.sheet import Sheet
+from autograder.submissions.roster import people_of
+from autograder.submissions.sheet import Sheet
 
 # What "Grade can be changed" says of a locked grade, in a few languages.
 LOCKED = frozenset(("no", "non", "nein", "nee", "não", "nej", "nei", "ne", "nie", "нет", "否"))

@@ -12,8 +12,8 @@ from typing import Any
 from autograder.errors import SurroundingsLack, WrongUse
 from autograder.exports.filling import Filled, Wanted, found_in, who_of
 from autograder.exports.final import Final
-from autograder.platforms.names import criterion_key
-from autograder.roster import Person, Roster
+from autograder.results.names import criterion_key
+from autograder.submissions.roster import Person, Roster
 
 
 def fill(database: Path, finals: Iterable[Final], wanted: Wanted) -> Filled:

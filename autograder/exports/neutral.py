@@ -7,8 +7,8 @@ from autograder.exports.filling import Wanted, shown
 from autograder.exports.final import Final
 from autograder.feedback.plain import plain, spreadsheet_cell
 from autograder.feedback.words import status_of
-from autograder.roster import Person
-from autograder.sheet import written
+from autograder.submissions.roster import Person
+from autograder.submissions.sheet import written
 
 PERSONAL = ("name", "id", "number", "login", "email", "github", "group")
 SCORES = (

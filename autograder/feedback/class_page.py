@@ -11,14 +11,14 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from autograder.adjustments import Adjusted, Adjustment, adjusted
-from autograder.assignment import Assignment, Stage
-from autograder.class_analysis import Graded, analysed
+from autograder.assignment.assignment import Assignment, Stage
 from autograder.feedback.figures import criteria_figure, score_figure
 from autograder.feedback.pages import environment
-from autograder.item_analysis import remark
-from autograder.result import Result
-from autograder.similarity import Pair
+from autograder.gradebook.adjustments import Adjusted, Adjustment, adjusted
+from autograder.gradebook.class_analysis import Graded, analysed
+from autograder.gradebook.item_analysis import remark
+from autograder.gradebook.similarity import Pair
+from autograder.results.result import Result
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from autograder.assignment import Stage
-from autograder.class_analysis import ClassAnalysis, Graded, analysed
+from autograder.assignment.assignment import Stage
 from autograder.feedback.plain import one_line
 from autograder.feedback.words import WORDS
-from autograder.item_analysis import remark
-from autograder.similarity import Pair
+from autograder.gradebook.class_analysis import ClassAnalysis, Graded, analysed
+from autograder.gradebook.item_analysis import remark
+from autograder.gradebook.similarity import Pair
 
 BAR = 10  # blocks of a whole bar
 

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from autograder.feedback.plain import one_line
 from autograder.feedback.words import points
-from autograder.gradebook import Run
-from autograder.history import Change, Difference, parts_in_words
+from autograder.gradebook.gradebook import Run
+from autograder.gradebook.history import Change, Difference, parts_in_words
 
 
 def runs_view(runs: Sequence[Run]) -> RenderableType:

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 from markupsafe import Markup
 
-from autograder.item_analysis import BINS, Distribution, Item
+from autograder.gradebook.item_analysis import BINS, Distribution, Item
 
 WIDTH = 330  # of a figure of scores
 BROAD = 480  # of a figure of criteria

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from autograder.details import VISIBLE, AttentionSeen, HeadWeights
+from autograder.results.details import VISIBLE, AttentionSeen, HeadWeights
 
 #: Why a cell is marked: it shows a later token, it is no number, it is not as expected.
 Mark = Literal["", "leak", "nan", "differs"]

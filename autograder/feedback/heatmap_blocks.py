@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from autograder.details import AttentionSeen
 from autograder.feedback.heatmap import Cell, Grid, Mark, Row, caption, grids, remarks
 from autograder.feedback.plain import one_line
+from autograder.results.details import AttentionSeen
 
 SHADES = " ░▒▓█"
 MARKS: dict[Mark, str] = {"": " ", "leak": "!", "nan": "?", "differs": "*"}

@@ -9,14 +9,14 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from autograder.adjustments import Adjustment
-from autograder.assignment import Assignment
-from autograder.details import AttentionSeen, Details
+from autograder.assignment.assignment import Assignment
 from autograder.feedback.heatmap import Grid, Remark, caption, grids, remarks
 from autograder.feedback.heatmap_svg import heatmap_svg
 from autograder.feedback.plain import file_name, one_line, plain
 from autograder.feedback.words import WORDS, points, status_of
-from autograder.result import Result
+from autograder.gradebook.adjustments import Adjustment
+from autograder.results.details import AttentionSeen, Details
+from autograder.results.result import Result
 
 
 @dataclass(frozen=True, slots=True)

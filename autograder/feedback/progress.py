@@ -14,7 +14,7 @@ from rich.progress import (
 
 from autograder.feedback.plain import one_line
 from autograder.feedback.words import points, status_of
-from autograder.result import Result
+from autograder.results.result import Result
 
 #: How often in a second the bar is drawn; each time takes as much as writing a student's page.
 REFRESHED = 3

@@ -12,13 +12,13 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from autograder.adjustments import Adjusted
-from autograder.assignment import Assignment
-from autograder.details import Comparison, Details, FailureSeen, Numbers
+from autograder.assignment.assignment import Assignment
 from autograder.feedback.heatmap_blocks import attention_blocks
 from autograder.feedback.plain import one_line, plain
 from autograder.feedback.terminal import result_view
 from autograder.feedback.words import points
+from autograder.gradebook.adjustments import Adjusted
+from autograder.results.details import Comparison, Details, FailureSeen, Numbers
 
 COLUMNS = 10  # numbers in a line
 

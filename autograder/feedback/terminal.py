@@ -7,10 +7,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from autograder.assignment import Stage
+from autograder.assignment.assignment import Stage
 from autograder.feedback.plain import one_line, plain
 from autograder.feedback.words import WORDS, points, status_of
-from autograder.result import CriterionResult, Result, StageResult
+from autograder.results.result import CriterionResult, Result, StageResult
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -1,6 +1,6 @@
 """The few words and numbers that every table and page says in the same way."""
 
-from autograder.result import Result, Status
+from autograder.results.result import Result, Status
 
 WORDS: dict[Status, str] = {
     "passed": "",

@@ -14,15 +14,15 @@ from typing import Literal
 
 import msgspec
 
-from autograder.assignment import Assignment, load_assignment
+from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.errors import AutograderError, KitFault, SurroundingsLack
-from autograder.feedback.files import write
-from autograder.grading import WEAK_ISOLATION
+from autograder.grading.files import write
+from autograder.grading.grading import WEAK_ISOLATION
+from autograder.grading.worker import Worker
 from autograder.platforms.results_json import Results, encode, failed, results_of
 from autograder.platforms.warm import unreadable
-from autograder.result import Result
-from autograder.submission import Submission, Unreadable, read_submission
-from autograder.worker import Worker
+from autograder.results.result import Result
+from autograder.submissions.submission import Submission, Unreadable, read_submission
 
 SETTINGS = "settings.json"
 KIT = "kit"

@@ -28,13 +28,13 @@ from nbgrader.preprocessors import (
 from nbgrader.utils import is_grade, is_locked, is_task
 from traitlets import Unicode
 
-from autograder.assignment import Assignment
+from autograder.assignment.assignment import Assignment
 from autograder.errors import WrongUse
 from autograder.feedback.pages import prose
 from autograder.feedback.plain import one_line, plain
-from autograder.platforms.names import results_of
 from autograder.platforms.nbgrader_run import Released, next_submitted, run_of, submitted
-from autograder.result import CriterionResult, Result
+from autograder.results.names import results_of
+from autograder.results.result import CriterionResult, Result
 
 # What a criterion that lost nothing says, and one whose reason the policy holds back.
 KEPT = "All points."

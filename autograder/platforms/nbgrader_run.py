@@ -19,13 +19,13 @@ from nbformat import NotebookNode, v4
 from nbgrader.api import Gradebook
 from nbgrader.coursedir import CourseDirectory
 
-from autograder.assignment import Assignment, load_assignment
+from autograder.assignment.assignment import Assignment, load_assignment
+from autograder.assignment.secret import load_secret
 from autograder.errors import KitFault
-from autograder.grading_key import grading_key
-from autograder.platforms.names import criteria_of
 from autograder.platforms.warm import WarmJudge
-from autograder.result import Result
-from autograder.secret import load_secret
+from autograder.results.grading_key import grading_key
+from autograder.results.names import criteria_of
+from autograder.results.result import Result
 
 _judges: dict[tuple[Path, str], tuple[str, WarmJudge]] = {}
 

@@ -17,14 +17,14 @@ from otter.plugins import AbstractOtterPlugin
 from otter.test_files import GradingResults
 from otter.test_files.abstract_test import TestCaseResult
 
-from autograder.assignment import load_assignment
+from autograder.assignment.assignment import load_assignment
 from autograder.errors import KitFault
 from autograder.feedback.plain import one_line, plain
 from autograder.feedback.words import points
-from autograder.platforms.names import criteria_of, results_of
+from autograder.platforms.notebook_cells import KERNEL
 from autograder.platforms.warm import WarmJudge
-from autograder.release.notebook_cells import KERNEL
-from autograder.result import CriterionResult, Result
+from autograder.results.names import criteria_of, results_of
+from autograder.results.result import CriterionResult, Result
 
 KEPT = "All points."
 HELD_BACK = "The course does not show reasons now."

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from autograder.assignment import Assignment, Feedback
+from autograder.assignment.assignment import Assignment, Feedback
 from autograder.errors import KitFault
 from autograder.feedback.markdown import inline, markdown
 from autograder.feedback.words import WORDS, points
-from autograder.result import CriterionResult, Result, StageResult
+from autograder.results.result import CriterionResult, Result, StageResult
 
 Visibility = Literal["hidden", "after_due_date", "after_published", "visible"]
 Format = Literal["text", "html", "simple_format", "md", "ansi"]

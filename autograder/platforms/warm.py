@@ -13,14 +13,14 @@ from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
 
-from autograder.assignment import Assignment
+from autograder.assignment.assignment import Assignment
 from autograder.errors import KitFault, SurroundingsLack
-from autograder.exchange import Graded
-from autograder.executor import LocalExecutor
-from autograder.grading import WEAK_ISOLATION
-from autograder.result import SCHEMA, Result
-from autograder.submission import Submission, Unreadable, read_submission
-from autograder.worker import Worker
+from autograder.grading.exchange import Graded
+from autograder.grading.executor import LocalExecutor
+from autograder.grading.grading import WEAK_ISOLATION
+from autograder.grading.worker import Worker
+from autograder.results.result import SCHEMA, Result
+from autograder.submissions.submission import Submission, Unreadable, read_submission
 
 REST_SECONDS = 120.0  # a server that grades now and then need not keep 500 MB in between
 KEPT_AT_MOST = 64

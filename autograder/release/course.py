@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
-from autograder.assignment import Assignment, Stage
-from autograder.release import worked_example
+from autograder.assignment.assignment import Assignment, Stage
+from autograder.attention import worked_example
 
 DIGITS = 6
 

@@ -17,12 +17,12 @@ import msgspec
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from autograder.assignment import FILE_NAME, PACKAGE, Assignment
+from autograder.assignment.assignment import FILE_NAME, PACKAGE, Assignment
+from autograder.assignment.secret import secret_file
 from autograder.errors import KitFault
 from autograder.platforms.gradescope import KIT, Settings
 from autograder.release.built import Files
-from autograder.sandbox.ladder import wished
-from autograder.secret import secret_file
+from autograder.sandbox.host.ladder import wished
 
 DISTRIBUTION = "attention-autograder"
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"

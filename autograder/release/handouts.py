@@ -4,7 +4,7 @@ It stands between two comments and is built from `assignment.toml`, so that what
 and what is graded cannot part ways.
 """
 
-from autograder.assignment import Share, Stage
+from autograder.assignment.assignment import Share, Stage
 from autograder.errors import WrongUse
 
 BEGIN = "<!-- rubric -->\n"

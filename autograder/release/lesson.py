@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.assignment import Assignment, Stage
+from autograder.assignment.assignment import Assignment, Stage
 from autograder.errors import KitFault
 from autograder.release.handouts import with_rubric
 from autograder.release.notebooks import LAST_BEFORE_CODE

@@ -15,11 +15,11 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from autograder.assignment import Assignment, Stage
-from autograder.catalogue import Catalogue, Misconception, load_catalogue
-from autograder.chain import Chain, Given, Step, StepRaises, run
+from autograder.assignment.assignment import Assignment, Stage
 from autograder.checks.sample import Sample, Sizes
-from autograder.compare import difference
+from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
+from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, run
+from autograder.diagnosis.compare import difference
 from autograder.release.course import rounded, section_of
 
 PUBLIC = b"public inputs of the self-check"
@@ -144,7 +144,7 @@ def _module(name: str, sizes: Sizes, sample: Sample) -> Probe:
 
 def _wrapper(sizes: Sizes, sample: Sample) -> Probe:
     """Heads with weights of their own; what each gives is worked out by the right chain."""
-    causal = load_catalogue("autograder.misconceptions.causal").chains["CausalAttention"]
+    causal = load_catalogue("autograder.attention.misconceptions.causal").chains["CausalAttention"]
     single = Sizes(
         sizes.d_in, sizes.d_out, sizes.tokens, sizes.batch, context_length=sizes.context_length
     )

@@ -12,14 +12,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from autograder.assignment import Assignment, Criterion, Stage
+from autograder.assignment.assignment import Assignment, Criterion, Stage
+from autograder.assignment.whereabouts import find_assignment
 from autograder.errors import KitFault, SurroundingsLack, WrongUse
-from autograder.platforms.names import criterion_key
+from autograder.platforms.notebook_cells import Cell, code_cell, notebook_bytes, text_cell
 from autograder.release.built import Files
 from autograder.release.lesson import Lesson, figure_files, lessons_of
-from autograder.release.notebook_cells import Cell, code_cell, notebook_bytes, text_cell
 from autograder.release.public_checks import cell_of, shared_cell
-from autograder.whereabouts import find_assignment
+from autograder.results.names import criterion_key
 
 CONFIG = "nbgrader_config.py"
 BEGIN = "# >>> attention autograder: written by `autograder release nbgrader`, changes get lost\n"

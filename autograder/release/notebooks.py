@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder.assignment import Assignment, Stage
+from autograder.assignment.assignment import Assignment, Stage
 from autograder.release.course import section_of
 
 NOTEBOOKS = "notebooks"

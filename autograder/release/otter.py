@@ -13,15 +13,15 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from autograder.assignment import Assignment, Criterion, Stage
+from autograder.assignment.assignment import Assignment, Criterion, Stage
+from autograder.assignment.whereabouts import find_assignment
 from autograder.errors import SurroundingsLack
-from autograder.platforms.names import criterion_key
+from autograder.platforms.notebook_cells import Cell, code_cell, notebook_bytes, raw_cell, text_cell
 from autograder.release import stubs
 from autograder.release.built import Files
 from autograder.release.lesson import Exercise, Lesson, figure_files, lessons_of
-from autograder.release.notebook_cells import Cell, code_cell, notebook_bytes, raw_cell, text_cell
 from autograder.release.public_checks import RUNNER, PublicCheck, cell_of, shared_cell
-from autograder.whereabouts import find_assignment
+from autograder.results.names import criterion_key
 
 PLUGIN = "autograder.platforms.otter.BehindTheWall"
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.assignment import Assignment, Stage
+from autograder.assignment.assignment import Assignment, Stage
 from autograder.errors import KitFault, WrongUse
 
 RUNNER = "public_check"

@@ -9,11 +9,11 @@ import re
 import shutil
 from pathlib import Path
 
-from autograder.assignment import Assignment, Stage
+from autograder.assignment.assignment import Assignment, Stage
+from autograder.attention.figures import figure_files
 from autograder.errors import KitFault, WrongUse
 from autograder.release import stubs
 from autograder.release.course import course_json
-from autograder.release.figures import figure_files
 from autograder.release.handouts import with_rubric
 from autograder.release.mistakes import mistakes_json
 from autograder.release.notebooks import NOTEBOOKS, plain_notebook, sources

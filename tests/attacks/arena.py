@@ -26,12 +26,8 @@ from pathlib import Path
 import containers
 from rich.console import Console
 
-from autograder.adjustments import Adjusted
-from autograder.assignment import Assignment, load_assignment
-from autograder.class_analysis import Graded as InClass
-from autograder.details import Details, read_details
+from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.errors import AutograderError
-from autograder.exchange import Graded
 from autograder.exports.grades import grades_csv
 from autograder.feedback.class_page import class_page
 from autograder.feedback.class_text import class_text
@@ -39,10 +35,14 @@ from autograder.feedback.pages import student_page
 from autograder.feedback.plain import file_name
 from autograder.feedback.telling_all import full_view
 from autograder.feedback.terminal import class_view
+from autograder.gradebook.adjustments import Adjusted
+from autograder.gradebook.class_analysis import Graded as InClass
+from autograder.grading.exchange import Graded
+from autograder.grading.worker import Worker
 from autograder.platforms import results_json
-from autograder.result import Result, decode_result, encode_result
-from autograder.submission import Submission, Unreadable, name_of, read_submission
-from autograder.worker import Worker
+from autograder.results.details import Details, read_details
+from autograder.results.result import Result, decode_result, encode_result
+from autograder.submissions.submission import Submission, Unreadable, name_of, read_submission
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment import Limits
-from autograder.entries import Entry, entries_of
-from autograder.submission import Submission
+from autograder.assignment.assignment import Limits
+from autograder.submissions.entries import Entry, entries_of
+from autograder.submissions.submission import Submission
 
 Make = Callable[[Mapping[str, bytes]], Path]
 

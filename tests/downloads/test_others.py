@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from autograder.entries import Entry
 from autograder.errors import WrongUse
-from autograder.roster import Person
-from autograder.submission import Submission
+from autograder.submissions.entries import Entry
+from autograder.submissions.roster import Person
+from autograder.submissions.submission import Submission
 
 Entries = Callable[[Mapping[str, bytes]], dict[str, Entry]]
 Read = Callable[[Entry], Submission]

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import pytest
 
-from autograder.adjustments import Adjusted
-from autograder.assignment import Late, load_assignment
-from autograder.downloads.handin import Origin
+from autograder.assignment.assignment import Late, load_assignment
 from autograder.exports.filling import Wanted
 from autograder.exports.final import Final, final_scores
-from autograder.result import CriterionResult, Result, StageResult
-from autograder.roster import Person
+from autograder.gradebook.adjustments import Adjusted
+from autograder.results.result import CriterionResult, Result, StageResult
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
 
 ATTENTION = load_assignment()
 NEVER = Late()

@@ -9,16 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.adjustments import Adjusted
-from autograder.assignment import Late
-from autograder.downloads.handin import Origin
+from autograder.assignment.assignment import Late
 from autograder.errors import WrongUse
 from autograder.exports.canvas import fill
 from autograder.exports.filling import Filled, Wanted
 from autograder.exports.final import Final, final_scores
-from autograder.result import Result
-from autograder.roster import Person
-from autograder.sheet import Sheet, written
+from autograder.gradebook.adjustments import Adjusted
+from autograder.results.result import Result
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
+from autograder.submissions.sheet import Sheet, written
 
 Finals = Callable[..., tuple[Final, ...]]
 

@@ -12,14 +12,14 @@ import pytest
 from typer.testing import CliRunner
 from typer.testing import Result as Outcome
 
-from autograder.adjustments import Adjustment
-from autograder.assignment import load_assignment
-from autograder.cli import app
-from autograder.downloads.handin import Origin
-from autograder.gradebook import Gradebook, Record
-from autograder.grading_key import GradingKey
-from autograder.result import Result
-from autograder.roster import Person
+from autograder.assignment.assignment import load_assignment
+from autograder.cli.main import app
+from autograder.gradebook.adjustments import Adjustment
+from autograder.gradebook.gradebook import Gradebook, Record
+from autograder.results.grading_key import GradingKey
+from autograder.results.result import Result
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
 
 SHEET = (
     "Student,ID,Section,Homework 1 (5567),Final Score\r\n"

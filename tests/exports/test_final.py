@@ -6,13 +6,13 @@ from pathlib import Path
 
 import msgspec
 
-from autograder.adjustments import Adjusted
-from autograder.assignment import Late, load_assignment
-from autograder.downloads.handin import Origin
+from autograder.assignment.assignment import Late, load_assignment
 from autograder.exports.final import final_scores, without_hand_in
 from autograder.exports.late import read_times
-from autograder.result import Result
-from autograder.roster import Person
+from autograder.gradebook.adjustments import Adjusted
+from autograder.results.result import Result
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
 
 LATE = Late(datetime(2026, 10, 1, tzinfo=UTC), percent_per_day=10, cap_percent=50, flat_percent=20)
 CAUSAL = load_assignment().stage("causal")

@@ -9,7 +9,7 @@ from autograder.errors import WrongUse
 from autograder.exports.filling import Wanted
 from autograder.exports.final import Final
 from autograder.exports.gradescope import fill
-from autograder.sheet import Sheet
+from autograder.submissions.sheet import Sheet
 
 Finals = Callable[..., tuple[Final, ...]]
 FILE = (

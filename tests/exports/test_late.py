@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.assignment import Late
-from autograder.downloads.handin import Origin
+from autograder.assignment.assignment import Late
 from autograder.errors import WrongUse
 from autograder.exports.late import Handed, Lateness, lateness, parse_time, read_times
-from autograder.roster import Person
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
 
 ZONE = timezone(timedelta(hours=2))
 DUE = datetime(2026, 10, 1, 23, 59, tzinfo=ZONE)

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from autograder.assignment import Late
-from autograder.downloads.handin import Origin
+from autograder.assignment.assignment import Late
 from autograder.errors import WrongUse
 from autograder.exports.filling import Wanted
 from autograder.exports.final import Final
 from autograder.exports.moodle import feedback_zip, fill
-from autograder.roster import Person
-from autograder.sheet import Sheet
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
+from autograder.submissions.sheet import Sheet
 
 Finals = Callable[..., tuple[Final, ...]]
 FILE = (

@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.adjustments import Adjusted
-from autograder.assignment import Late, load_assignment
-from autograder.downloads.handin import Origin
+from autograder.assignment.assignment import Late, load_assignment
 from autograder.errors import SurroundingsLack, WrongUse
 from autograder.exports.filling import Wanted
 from autograder.exports.final import Final
 from autograder.exports.nbgrader_gradebook import fill
-from autograder.roster import Person
+from autograder.gradebook.adjustments import Adjusted
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
 
 Finals = Callable[..., tuple[Final, ...]]
 LATE = Late(datetime(2026, 10, 1, tzinfo=UTC), flat_percent=10)

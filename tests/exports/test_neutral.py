@@ -9,14 +9,14 @@ from xml.etree import ElementTree
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from autograder.adjustments import Adjusted
-from autograder.assignment import Late
-from autograder.downloads.handin import Origin
+from autograder.assignment.assignment import Late
 from autograder.exports.filling import Wanted
 from autograder.exports.final import Final, final_scores
 from autograder.exports.neutral import as_csv, as_junit, as_nbgrader
-from autograder.result import Result
-from autograder.roster import Person
+from autograder.gradebook.adjustments import Adjusted
+from autograder.results.result import Result
+from autograder.submissions.downloads.handin import Origin
+from autograder.submissions.roster import Person
 
 Finals = Callable[..., tuple[Final, ...]]
 

@@ -16,8 +16,8 @@ import torch
 from hostile import RIGHT, Maker
 from puppet import PuppetSandbox, play, reply, scenes
 
-from autograder.sandbox.loaded import Found, LoadReport
-from autograder.sandbox.student import ModuleProxy, Opaque, Parameter, Reply, StudentFault
+from autograder.sandbox.host.loaded import Found, LoadReport
+from autograder.sandbox.host.student import ModuleProxy, Opaque, Parameter, Reply, StudentFault
 
 Tell = Callable[[str], None]
 

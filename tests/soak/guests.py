@@ -17,11 +17,11 @@ from frames import unsound, unsound_fault
 from hostile import Frame, Maker
 from puppet import reply, scenes
 
-from autograder.assignment import Limits
-from autograder.sandbox import messages, wire
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.student import StudentFault
-from autograder.submission import SourceFile
+from autograder.assignment.assignment import Limits
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.student import StudentFault
+from autograder.sandbox.protocol import messages, wire
+from autograder.submissions.submission import SourceFile
 
 Tell = Callable[[str], None]
 

@@ -73,7 +73,7 @@ def _one(
 
 
 def _begin(top: Path, out: str, isolation: str | None) -> subprocess.Popen[str]:
-    command = [sys.executable, "-P", "-m", "autograder.cli", "grade", str(top / "class")]
+    command = [sys.executable, "-P", "-m", "autograder.cli.main", "grade", str(top / "class")]
     command += ["--out", str(top / out), "--jobs", "2", "--stage", "simplified"]
     command += [] if isolation is None else ["--isolation", isolation]
     return subprocess.Popen(

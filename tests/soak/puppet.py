@@ -18,13 +18,13 @@ import msgspec
 import torch
 from hostile import STALLED, Frame, frame_of
 
-from autograder.assignment import Limits
-from autograder.sandbox import messages, orders, wire
-from autograder.sandbox.inmate import Inmate
-from autograder.sandbox.launch import Zygote
-from autograder.sandbox.room import NameSpec, Sandbox
-from autograder.sandbox.session import Session
-from autograder.sandbox.student import ModuleProxy
+from autograder.assignment.assignment import Limits
+from autograder.sandbox.host.inmate import Inmate
+from autograder.sandbox.host.launch import Zygote
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.session import Session
+from autograder.sandbox.host.student import ModuleProxy
+from autograder.sandbox.protocol import messages, orders, wire
 
 NAMES = (
     NameSpec("softmax", "simplified", "function", ("scores",)),

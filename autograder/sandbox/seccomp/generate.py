@@ -17,7 +17,7 @@ from typing import Any
 
 import pyseccomp  # type: ignore[import-untyped]
 
-from ..kernel import OWN_PID
+from ..guest.kernel import OWN_PID
 
 HERE = Path(__file__).parent
 VERSION_FILE = HERE / "libseccomp.version"

@@ -1,0 +1,43 @@
+"""The course's secret, from which the hidden inputs are drawn.
+
+A file named by `AUTOGRADER_SECRET_FILE`, or `secret` beside `assignment.toml`. Without one the
+inputs are the practice ones, which everyone who has this repository can compute.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from autograder.assignment.assignment import Assignment
+from autograder.errors import WrongUse
+
+VARIABLE = "AUTOGRADER_SECRET_FILE"
+PRACTICE = b"practice"
+
+
+def secret_file(assignment: Assignment) -> Path | None:
+    """Where the secret lies; None for practice."""
+    named = os.environ.get(VARIABLE)
+    if named:
+        return Path(named)
+    beside = assignment.folder / "secret"
+    return beside if beside.exists() else None
+
+
+def load_secret(assignment: Assignment) -> bytes:
+    """The secret's bytes. Raises `WrongUse` where the file is empty or open to others."""
+    path = secret_file(assignment)
+    if path is None:
+        return PRACTICE
+    try:
+        mode = path.stat().st_mode
+        secret = path.read_bytes().strip()
+    except OSError as error:
+        raise WrongUse(f"the course's secret {path} cannot be read: {error.strerror}") from error
+    if mode & (stat.S_IRWXG | stat.S_IRWXO):
+        raise WrongUse(f"the course's secret {path} can be read by others; run chmod 600 {path}")
+    if len(secret) < 16:
+        raise WrongUse(f"the course's secret {path} holds fewer than 16 bytes; put more in it")
+    return secret

@@ -1,0 +1,197 @@
+"""Stage 4: heads side by side, and the exercises on both forms (section 3.6.1, exercises)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from autograder.attention.checks.heads import (
+    CAUSAL,
+    OTHER,
+    ROLES,
+    STAND_IN,
+    USUAL,
+    WRAPPER,
+    armed,
+    head_output,
+    head_roles,
+    head_weights,
+    heads_and_whole,
+    real_tensors,
+    roles_of_heads,
+    runs,
+    takes_bias,
+)
+from autograder.attention.checks.subject import looked_at, make, tensor_of
+from autograder.checks.evidence import Observer
+from autograder.checks.failures import CheckFailed, require
+from autograder.checks.marks import criterion, dependence, own, setting, values
+from autograder.checks.sample import Sample, Sizes
+from autograder.checks.trial import right
+from autograder.diagnosis.chain import Given
+from autograder.diagnosis.compare import same
+from autograder.sandbox.host.student import ModuleProxy, Student
+
+BIASED = replace(USUAL, bias=True)
+
+
+#: Whether a head of the student's own has an argument for a bias.
+TAKES_BIAS = "CausalAttention takes qkv_bias"
+
+Substitute = Callable[[str], Student]
+Unaided = Callable[[], Student]
+
+
+@pytest.fixture
+def headed(unaided: Unaided, substitute: Substitute, findings: dict[str, bool]) -> Student:
+    """The student, with a stand-in for `CausalAttention` where their own cannot be built or run."""
+    if findings.get(CAUSAL) is None:
+        student = unaided()
+        findings[CAUSAL] = findings.get(right(CAUSAL), False) or runs(student)
+        findings[TAKES_BIAS] = findings[CAUSAL] or takes_bias(student)
+        return student if findings[CAUSAL] else substitute(STAND_IN)
+    return unaided() if findings[CAUSAL] else substitute(STAND_IN)
+
+
+@values(of=WRAPPER)
+@pytest.mark.parametrize("sizes", [USUAL, OTHER], ids=["usual", "other"])
+def test_heads_stand_side_by_side(
+    sizes: Sizes, headed: Student, sample: Sample, observe: Observer
+) -> None:
+    """The output is the outputs of the wrapper's own heads, joined along the last dimension."""
+    wrapper, heads = armed(headed, sample, sizes)
+    tokens = sample.tokens("strong", sizes)
+    for parts, whole in heads_and_whole(wrapper, heads, (tokens,), sizes, observe.counted):
+        observe(Given(tokens=tokens, parts=parts), whole)
+
+
+@setting("stacking", of=WRAPPER)
+def test_any_number_of_tokens_works(headed: Student, sample: Sample, observe: Observer) -> None:
+    """From one token to all that `context_length` allows."""
+    wrapper, heads = armed(headed, sample, OTHER)
+    counts = (1, OTHER.context_length)
+    texts = [sample.tokens("length", replace(OTHER, tokens=count, batch=1)) for count in counts]
+    each = heads_and_whole(wrapper, heads, texts, OTHER, observe.counted)
+    for tokens, (parts, whole) in zip(texts, each, strict=True):
+        observe(Given(tokens=tokens, parts=parts), whole)
+
+
+@dependence(of=WRAPPER)
+def test_output_depends_on_queries_and_keys_of_the_heads(headed: Student, sample: Sample) -> None:
+    """Other query and key weights in the heads give another output; the same ones the same."""
+    wrapper, heads = armed(headed, sample, USUAL)
+    tokens = sample.tokens("strong", USUAL)
+    shape = (USUAL.batch, USUAL.tokens, USUAL.heads * USUAL.d_out)
+    once, again = (tensor_of(wrapper(tokens), *shape) for _ in range(2))
+    require(same(again, once), "another output at the second call", "the same output twice")
+    for number, head in enumerate(heads):
+        roles = head_roles(head, USUAL)
+        if roles is None:
+            return
+        weights = head_weights(sample, USUAL, number)
+        for role in ("query", "key"):
+            weights[role] = sample.numbers(f"other {number} {role}", *weights[role].shape)
+        head.set(roles.settings(weights))
+    require(
+        not same(tensor_of(wrapper(tokens), *shape), once),
+        "the same output whatever the heads' queries and keys are",
+        "an output that depends on scores between tokens",
+    )
+
+
+@criterion("stacking", of=WRAPPER)
+def test_output_is_as_wide_as_all_heads_together(headed: Student, sample: Sample) -> None:
+    """`(b, T, H * d_out)`."""
+    wrapper, _ = armed(headed, sample, USUAL)
+    found = wrapper(sample.tokens("strong", USUAL))
+    tensor_of(found, USUAL.batch, USUAL.tokens, USUAL.heads * USUAL.d_out)
+
+
+@own("stacking", of=WRAPPER)
+def test_every_head_has_weights_of_its_own(headed: Student, sample: Sample) -> None:
+    """Heads that were given different weights keep them apart."""
+    _, heads = armed(headed, sample, USUAL)
+    headed.fetch(heads)
+    for number, head in enumerate(heads):
+        roles = head_roles(head, USUAL)
+        if roles is None:
+            return
+        held = roles.read(real_tensors(head))
+        require(
+            "value" not in held
+            or same(held["value"], head_weights(sample, USUAL, number)["value"]),
+            "heads that share their weights: one module stands in the list several times",
+            "a module of its own for every head",
+            misconception="one-head-repeated",
+        )
+
+
+@own("stacking", of=WRAPPER)
+def test_heads_get_the_dropout_rate(
+    headed: Student, sample: Sample, findings: dict[str, bool]
+) -> None:
+    """A wrapper built with dropout drops in training, where a head of its own does."""
+    _, heads = armed(headed, sample, USUAL, dropout=0.5)
+    tokens = sample.tokens("strong", USUAL)
+
+    stands_in = not findings[CAUSAL]  # whose dropout is right
+    alone = () if stands_in else (make(headed, CAUSAL, replace(USUAL, heads=0), dropout=0.5),)
+    modes = (False, True)
+    calls = [module.asked(tokens, training=mode) for module in (*alone, *heads) for mode in modes]
+    replies = heads[0].ask_each(calls)
+
+    def vary(modules: Sequence[ModuleProxy]) -> bool:
+        outputs = [head_output(next(replies), tokens, USUAL) for _ in modules for _ in modes]
+        return not any(
+            same(trained, kept) for kept, trained in zip(outputs[::2], outputs[1::2], strict=True)
+        )
+
+    if vary(alone):
+        require(
+            vary(heads),
+            "heads that drop nothing in training",
+            "heads built with the wrapper's dropout rate",
+        )
+
+
+@own("state", of=WRAPPER)
+def test_heads_are_a_module_list(headed: Student) -> None:
+    """`heads` is a ModuleList, so that the heads' weights are the wrapper's parameters."""
+    wrapper = looked_at(headed, WRAPPER, USUAL)
+    registered = {path for path, _ in wrapper.submodules}
+    if "heads.0" not in registered:
+        require(
+            "heads.0" not in {path for path, _ in wrapper.hidden_modules},
+            "heads in a plain list",
+            "heads in an nn.ModuleList",
+            misconception="heads-in-list",
+        )
+        raise CheckFailed("no `heads`", f"`heads`, a ModuleList of {USUAL.heads} CausalAttention")
+    require(
+        f"heads.{USUAL.heads - 1}" in registered and f"heads.{USUAL.heads}" not in registered,
+        "another number of heads",
+        f"{USUAL.heads} heads",
+    )
+
+
+@own("state", of=WRAPPER)
+def test_bias_reaches_the_heads(headed: Student, findings: dict[str, bool]) -> None:
+    """With `qkv_bias=True` the heads have biases, where a head of its own has."""
+    if not findings[TAKES_BIAS]:
+        return  # what its head has no argument for, a wrapper cannot hand on
+    # A head that follows `qkv_bias` stands here: the student's own, or one in its place.
+    both = ((BIASED, "bias-ignored"), (USUAL, "bias-always"))
+    for sizes, misconception in both:
+        places = [roles.places for roles in roles_of_heads(headed, sizes) if roles is not None]
+        found = [f"{role}_bias" in held for held in places for role in ROLES]
+        require(
+            all(found) if sizes.bias else not any(found),
+            f"heads {'without' if sizes.bias else 'with'} bias with qkv_bias={sizes.bias}",
+            "heads built with the wrapper's `qkv_bias`",
+            misconception=misconception,
+        )
+
+
+# gpt2_attention -----------------------------------------------------------------------------

@@ -1,0 +1,237 @@
+"""A student's module, built and given the weights that a check wants it to have."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from torch import Tensor
+
+from autograder.attention.checks.roles import Roles, RolesUnknown, layouts_of
+from autograder.attention.misconceptions import causal, multi_head, trainable
+from autograder.checks.failures import CheckFailed, told_shape
+from autograder.checks.kept import Kept
+from autograder.checks.sample import Sample, Sizes
+from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.compare import same
+from autograder.sandbox.host.student import ModuleProxy, Opaque, Parameter, Student, StudentFault
+
+
+@dataclass
+class Subject:
+    """A module of the student's with known weights, and what the reference needs to know of it."""
+
+    module: ModuleProxy
+    sizes: Sizes
+    weights: Mapping[str, Tensor]
+    roles: Roles
+
+    def given(self, tokens: Tensor) -> Given:
+        """What the module is called with, for the chain."""
+        return Given(
+            tokens=tokens,
+            weights=self.weights,
+            heads=max(self.sizes.heads, 1),
+            context_length=self.sizes.context_length,
+        )
+
+    def __call__(self, tokens: Tensor) -> Tensor:
+        """The module's output, which must be a real tensor of the promised shape."""
+        return tensor_of(self.module(tokens), *tokens.shape[:-1], self.sizes.d_out)
+
+    def each(self, texts: Sequence[Tensor], modes: Sequence[bool | None] = ()) -> list[Tensor]:
+        """Its outputs for several texts, in one frame; each in a mode, or in the one it is in."""
+        calls = [
+            self.module.asked(tokens, training=training)
+            for tokens, training in itertools.zip_longest(texts, modes)
+        ]
+        replies = self.module.ask_each(calls)
+        return [
+            tensor_of(next(replies).value, *tokens.shape[:-1], self.sizes.d_out) for tokens in texts
+        ]
+
+    def answers(self, *asked: tuple[Tensor, Mapping[str, Tensor] | None]) -> Iterator[Tensor]:
+        """Its outputs for texts, each with weights, or with those that it holds by then.
+
+        All in one frame; what is wrong with one of them is raised in its place.
+        """
+        calls = [
+            self.module.asked(
+                tokens, holding=None if weights is None else settings_of(self.roles, weights)
+            )
+            for tokens, weights in asked
+        ]
+        replies = self.module.ask_each(calls)
+        for tokens, _ in asked:
+            yield tensor_of(next(replies).value, *tokens.shape[:-1], self.sizes.d_out)
+
+    def in_modes(self, tokens: Tensor, modes: Sequence[bool]) -> list[Tensor]:
+        """Its outputs for the same tokens in training mode or not, one after the other."""
+        return self.each([tokens] * len(modes), modes)
+
+    def with_weights(self, weights: Mapping[str, Tensor]) -> Subject:
+        """The same module, holding other weights."""
+        settle(self.module, self.roles, weights)
+        return Subject(self.module, self.sizes, dict(weights), self.roles)
+
+
+def tensor_of(value: object, *shape: int) -> Tensor:
+    """The tensor in what came back, which may be one of several; fails for another shape."""
+    if isinstance(value, Opaque):
+        value = list(value.parts.values())
+    if isinstance(value, list):
+        tensors = [part for part in value if isinstance(part, Tensor)]
+        fitting = [part for part in tensors if tuple(part.shape) == shape]
+        value = next(iter(fitting or tensors), None)
+    if not isinstance(value, Tensor):
+        raise CheckFailed(f"{told_type(value)} came back", "a tensor")
+    if tuple(value.shape) != shape:
+        raise CheckFailed(
+            f"shape {told_shape(value.shape)}",
+            f"shape {told_shape(shape)}",
+            shape=tuple(value.shape),
+        )
+    if value.is_complex():
+        raise CheckFailed("complex numbers", "real numbers")
+    return value.float()
+
+
+def told_type(value: object) -> str:
+    """A value's type in words."""
+    if value is None:
+        return "nothing (None)"
+    if isinstance(value, Opaque):
+        return f"a {value.type_name}"
+    return "several values" if isinstance(value, list) else f"a {type(value).__name__}"
+
+
+def constructor_arguments(name: str, sizes: Sizes, dropout: float) -> dict[str, object]:
+    """The keyword arguments that build `name` with these sizes."""
+    arguments: dict[str, object] = {"d_in": sizes.d_in, "d_out": sizes.d_out}
+    if sizes.context_length:
+        arguments.update(context_length=sizes.context_length, dropout=dropout)
+    if sizes.heads:
+        arguments["num_heads"] = sizes.heads
+    if name != "SelfAttention_v1":
+        arguments["qkv_bias"] = sizes.bias
+    return arguments
+
+
+def make(student: Student, name: str, sizes: Sizes, dropout: float = 0.0) -> ModuleProxy:
+    """Build a module of the student's with these sizes, with the weights that it gives itself."""
+    return next(make_each(student, name, (sizes,), dropout))
+
+
+def make_each(
+    student: Student, name: str, all_sizes: Sequence[Sizes], dropout: float = 0.0
+) -> Iterator[ModuleProxy]:
+    """The same for several sizes in one frame; what one raises is raised in its place."""
+    arguments = [constructor_arguments(name, sizes, dropout) for sizes in all_sizes]
+    return student.proxy(name).make_each(arguments)
+
+
+def looked_at(student: Student, name: str, sizes: Sizes) -> ModuleProxy:
+    """A module with these sizes to look at, or to set up anew: an earlier check's, or a new one.
+
+    What hangs on it may be what calls have left there; parameters and buffers are told as they
+    were when it was built.
+    """
+    kept = student.kept((name, sizes, 0.0))
+    return make(student, name, sizes) if kept is None else kept[0][0]
+
+
+def shapes_of(module: ModuleProxy) -> dict[str, tuple[int, ...]]:
+    """Shapes by path of what holds weights: parameters, or else plain tensors of the module."""
+    registered = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
+    if registered:
+        return registered
+    return {path: tuple(entry.shape) for path, entry in plain_tensors(module).items()}
+
+
+def plain_tensors(module: ModuleProxy) -> dict[str, Parameter]:
+    """Tensors that hang on a module without being registered."""
+    return {
+        path: entry for path, entry in module.attributes.items() if isinstance(entry, Parameter)
+    }
+
+
+def settle(module: ModuleProxy, roles: Roles, weights: Mapping[str, Tensor]) -> None:
+    """Put weights where their roles lie."""
+    module.set(settings_of(roles, weights))
+
+
+def settings_of(roles: Roles, weights: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+    """By path, what to put there so that a module of these roles holds `weights`.
+
+    The same weights come back with every submission, and nearly always the same roles.
+    """
+    objects = (roles, *weights.values())
+    return SETTINGS.of(tuple(weights), objects, partial(roles.settings, weights))
+
+
+#: More settings than one submission's checks ask for.
+SETTINGS: Kept[Mapping[str, Tensor]] = Kept(400)
+
+
+def settled_roles(module: ModuleProxy, sample: Sample, name: str, sizes: Sizes) -> Roles:
+    """The roles of a module's weights; where names leave several ways, the one that is right.
+
+    Only the unmodified reference decides: a module that is right in no way keeps the usual one,
+    and one whose names say nothing raises `RolesUnknown`.
+    """
+    output = name == "MultiHeadAttention"
+    ways = layouts_of(shapes_of(module), sizes.d_in, sizes.d_out, output, sizes.heads)
+    if len(ways) == 1:
+        return ways[0]
+    weights, tokens = sample.weights("strong", sizes), sample.tokens("strong", sizes)
+    module.eval()
+    for roles in ways:
+        subject = Subject(module, sizes, weights, roles)
+        settle(module, roles, weights)
+        try:
+            seen = subject(tokens)
+        except (StudentFault, CheckFailed):
+            continue
+        if same(seen, run(CHAINS[name], subject.given(tokens))):
+            return roles
+    if any(place.part is not None for place in ways[0].places.values()):
+        return ways[0]
+    raise RolesUnknown("query", shapes_of(module))
+
+
+#: The chains of every class with weights.
+CHAINS = {**trainable.CHAINS, **causal.CHAINS, **multi_head.CHAINS}
+
+
+def build(
+    student: Student,
+    sample: Sample,
+    name: str,
+    sizes: Sizes,
+    *,
+    dropout: float = 0.0,
+    weights: Mapping[str, Tensor] | None = None,
+    label: str = "strong",
+) -> Subject:
+    """Build `name`, give it weights by role, and put it in eval mode.
+
+    A module of the same sizes that an earlier check left is taken instead of a new one.
+    """
+    what = (name, sizes, dropout)
+    kept = student.kept(what)
+    if kept is not None:
+        (module,), roles = kept
+    else:
+        module = make(student, name, sizes, dropout)
+        try:
+            roles = settled_roles(module, sample, name, sizes)
+        except RolesUnknown as unknown:
+            found = ", ".join(unknown.found[:8]) or "no parameters at all"
+            raise CheckFailed(found, f"weights called {unknown.role}") from unknown
+        student.keep(what, (module,), roles)
+    chosen = dict(weights) if weights is not None else sample.weights(label, sizes)
+    settle(module, roles, chosen)
+    module.eval()
+    return Subject(module, sizes, chosen, roles)

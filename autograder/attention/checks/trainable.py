@@ -1,0 +1,271 @@
+"""Stage 2: scaled dot-product attention with trainable weights (chapter 3, section 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import pytest
+import torch
+
+from autograder.attention.checks import attention, state
+from autograder.attention.checks.attention import matches
+from autograder.attention.checks.functions import rows_sum_to_one
+from autograder.attention.checks.subject import build, looked_at
+from autograder.checks.evidence import Observer
+from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
+from autograder.checks.marks import criterion, dependence, own, setting, values
+from autograder.checks.sample import Sample, Sizes, doubled
+from autograder.diagnosis.compare import same
+from autograder.sandbox.host.student import ModuleProxy, Student, StudentFault
+
+V1, V2 = "SelfAttention_v1", "SelfAttention_v2"
+BOTH = (V1, V2)
+WEIGHTS = ("W_query", "W_key", "W_value")
+
+USUAL = Sizes(d_in=7, d_out=5, tokens=6)
+OTHER = Sizes(d_in=4, d_out=2, tokens=9)
+SQUARE = Sizes(d_in=8, d_out=8, tokens=5)
+BIASED = Sizes(d_in=8, d_out=8, tokens=6, bias=True)
+
+
+@values(of=BOTH)
+@pytest.mark.parametrize("sizes", [USUAL, OTHER, SQUARE], ids=["usual", "other", "square"])
+def test_outputs_equal_the_reference(
+    sizes: Sizes, name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """With the same weights the output is the reference's, on strong inputs."""
+    subject = build(student, sample, name, sizes)
+    matches(observe, subject, sample.tokens("strong", sizes), operators=True)
+
+
+@dependence(of=BOTH)
+def test_output_depends_on_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
+    """Other query and key weights give another output."""
+    subject = build(student, sample, name, USUAL)
+    attention.attends(subject, sample, sample.tokens("strong", USUAL))
+
+
+@criterion("projections", of=BOTH)
+def test_query_key_and_value_weights_all_count(name: str, student: Student, sample: Sample) -> None:
+    """Other weights give another output; the values enter linearly."""
+    subject = build(student, sample, name, USUAL)
+    attention.every_projection_counts(subject, sample, sample.tokens("strong", USUAL))
+
+
+@criterion("scores", of=BOTH)
+def test_scores_are_products_of_queries_and_keys(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """Queries doubled and keys halved give the same scores."""
+    subject = build(student, sample, name, USUAL)
+    attention.scores_are_products(subject, sample.tokens("strong", USUAL))
+
+
+@criterion("scaling", of=BOTH)
+def test_scores_are_divided_by_the_root_of_the_key_size(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """With scores known in advance, weights show what they were divided by."""
+    attention.scaled_by_root(student, sample, name, USUAL)
+
+
+@criterion("softmax", of=BOTH)
+def test_weights_of_every_token_sum_to_one(name: str, student: Student, sample: Sample) -> None:
+    """Seen through values that are an identity, every row of weights is a share-out."""
+    rows_sum_to_one(attention.seen_weights(student, sample, name, tokens=6))
+
+
+@lru_cache(maxsize=16)  # the same for every submission
+def four_times(weight: torch.Tensor) -> torch.Tensor:
+    """A weight so large that scores reach 80."""
+    return weight * 4.0
+
+
+@setting("softmax", of=BOTH)
+def test_large_scores_stay_finite(
+    name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """Scores of up to 80 give finite, right outputs."""
+    weights = sample.weights("strong", USUAL)
+    weights["query"] = four_times(weights["query"])
+    subject = build(student, sample, name, USUAL, weights=weights)
+    matches(observe, subject, sample.tokens("strong", USUAL))
+
+
+@criterion("context", of=BOTH)
+def test_context_is_a_weighted_sum_of_values(name: str, student: Student, sample: Sample) -> None:
+    """The output for a sum of two value weights is the sum of both outputs."""
+    subject = build(student, sample, name, OTHER)
+    attention.values_enter_linearly(subject, sample, sample.tokens("strong", OTHER))
+
+
+@own("state", of=V1)
+def test_v1_keeps_three_parameters(student: Student) -> None:
+    """`W_query`, `W_key` and `W_value` are parameters of shape (d_in, d_out)."""
+    state.weights_are_named(looked_at(student, V1, USUAL), USUAL, layers=False, output=False)
+
+
+@own("state", of=V2)
+def test_v2_keeps_three_linear_layers(student: Student) -> None:
+    """`W_query`, `W_key` and `W_value` are linear layers."""
+    state.weights_are_named(looked_at(student, V2, USUAL), USUAL, layers=True, output=False)
+
+
+@own("state", of=BOTH)
+def test_every_weight_learns_and_nothing_else_is_kept(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """Gradients reach every weight; the same input gives the same output, call after call."""
+    subject = build(student, sample, name, SQUARE)
+    tokens = sample.tokens("strong", SQUARE)
+    state.learns_and_keeps_nothing_else(subject, sample, tokens)
+
+
+@own("state", of=V2, aspect="bias")
+def test_bias_follows_qkv_bias(student: Student) -> None:
+    """The three layers have a bias when it is asked for and only then."""
+    state.bias_follows(student, V2, USUAL)
+
+
+@setting("state", of=V2, aspect="bias")
+def test_biases_take_part(student: Student, sample: Sample, observe: Observer) -> None:
+    """With `qkv_bias=True` the biases are added."""
+    subject = build(student, sample, V2, BIASED)
+    attention.biases_matter(observe, subject, sample.tokens("strong", BIASED))
+
+
+@setting("form", of=BOTH)
+def test_any_number_of_tokens_in_any_layout_works(
+    name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """One token is enough, no number is built in, and a view of another tensor will do."""
+    subject = build(student, sample, name, OTHER)
+    lengths = ((0, 1), (0, 2), (0, 13))
+    attention.matches_in_any_form(observe, subject, sample, lengths, ("transposed", "sliced"))
+
+
+@own("form", of=BOTH)
+def test_one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
+    """The output is one tensor `(T, d_out)`, and the input is left as it was."""
+    subject = build(student, sample, name, SQUARE)
+    state.one_tensor_comes_back(subject, sample.tokens("strong", SQUARE))
+
+
+@setting("form", of=BOTH)
+def test_double_precision_works(
+    name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """Converted with `.double()` the module works in float64, to its precision."""
+    subject = attention.in_double(build(student, sample, name, USUAL))
+    matches(observe, subject, doubled(sample.tokens("strong", USUAL)))
+
+
+# copy_weights -------------------------------------------------------------------------------
+
+
+def pair(student: Student, sample: Sample, sizes: Sizes) -> tuple[ModuleProxy, ModuleProxy]:
+    """A `SelfAttention_v2` and a `SelfAttention_v1` of the same sizes, with known weights.
+
+    The target holds other weights than the source, so that what was not copied shows.
+    """
+    try:
+        source = build(student, sample, V2, sizes)
+        target = build(student, sample, V1, sizes, label="target")
+    except (StudentFault, CheckFailed) as fault:
+        raise NotSeen(f"{V1} or {V2} that cannot be built", "both to copy between") from fault
+    return source.module, target.module
+
+
+@own("copying", of="copy_weights")
+@pytest.mark.parametrize("sizes", [USUAL, SQUARE], ids=["usual", "square"])
+def test_target_holds_the_transposed_weights_of_the_source(
+    sizes: Sizes, student: Student, sample: Sample
+) -> None:
+    """Afterwards each parameter of `target` is the transpose of the layer's weight in `source`."""
+    source, target = pair(student, sample, sizes)
+    if not registered(source) or not registered(target):
+        return  # weights that are no parameters are judged with their class
+    seen = student.copy_weights.watched(source, target, before=(source, target), after=(target,))
+    wanted = weights_in(source, next(seen), transposed=True)
+    before = weights_in(target, next(seen))
+    next(seen)
+    copied = {}
+    for role, held in weights_in(target, next(seen)).items():
+        turned = held.shape == wanted[role].T.shape and same(held, wanted[role].T)
+        right = held.shape == wanted[role].shape and same(held, wanted[role])
+        require(
+            right or not turned,
+            f"`{role}` that is not transposed",
+            f"`{role}` of shape (d_in, d_out), the layer's weight transposed",
+            misconception="copy-not-transposed",
+        )
+        require(
+            right or (held.shape == before[role].shape and same(held, before[role])),
+            f"other numbers in `{role}`, of shape {told_shape(held.shape)}",
+            f"the source's weights, of shape {told_shape(wanted[role].shape)}",
+        )
+        copied[role] = right
+    if not any(copied.values()):
+        source.forget_tensors()
+        now = weights_in(source, source.tensors(), transposed=True)
+        raise CheckFailed(
+            "a target that holds its old weights",
+            "the source's weights",
+            misconception="copy-wrong-direction"
+            if any(differs(now[role], wanted[role]) for role in wanted)
+            else None,
+        )
+    require(
+        all(copied.values()),
+        "not copied: " + ", ".join(f"`{role}`" for role in copied if not copied[role]),
+        "all three copied",
+        misconception="copy-incomplete",
+    )
+
+
+def registered(module: ModuleProxy) -> bool:
+    """Whether the module holds the contract's three weights as parameters."""
+    return all(
+        role in module.parameters or f"{role}.weight" in module.parameters for role in WEIGHTS
+    )
+
+
+def weights_in(
+    module: ModuleProxy, tensors: Mapping[str, object], transposed: bool = False
+) -> dict[str, torch.Tensor]:
+    """The three weights by their contract names, from what a module holds by path."""
+    found = {role: weight_in(module, tensors, role) for role in WEIGHTS}
+    return {role: held.T for role, held in found.items()} if transposed else found
+
+
+def differs(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two weights differ."""
+    return one.shape != other.shape or not same(one, other)
+
+
+def weight_in(module: ModuleProxy, tensors: Mapping[str, object], path: str) -> torch.Tensor:
+    """A weight by its contract name, whether a parameter or the weight of a layer."""
+    for place in (path, f"{path}.weight"):
+        held = tensors.get(place) if place in module.parameters else None
+        if isinstance(held, torch.Tensor) and held.dim() == 2:
+            return held
+    raise CheckFailed(f"no parameter `{path}` any more", f"a parameter `{path}`")
+
+
+@own("copying", of="copy_weights")
+def test_source_is_left_as_it_was(student: Student, sample: Sample) -> None:
+    """`copy_weights` changes `target` only."""
+    source, target = pair(student, sample, USUAL)
+    if not registered(source) or not registered(target):
+        return  # weights that are no parameters are judged with their class
+    seen = student.copy_weights.watched(source, target, before=(source,), after=(source,))
+    before = weights_in(source, next(seen))
+    next(seen)
+    after = weights_in(source, next(seen))
+    require(
+        not any(differs(after[role], before[role]) for role in WEIGHTS),
+        "a source whose weights have changed",
+        "a source left as it was",
+        misconception="copy-wrong-direction",
+    )

@@ -1,0 +1,53 @@
+"""A teacher's change, from the command's words into the gradebook and onto the pages."""
+
+from pathlib import Path
+
+from autograder.errors import WrongUse
+from autograder.feedback.plain import one_line
+from autograder.feedback.words import points as in_words
+from autograder.gradebook.adjustments import Adjustment, adjusted, place_of
+from autograder.gradebook.gradebook import Gradebook
+from autograder.grading.grading import last_class, report_class
+
+
+def adjust_and_report(
+    folder: Path,
+    student: str,
+    criterion: str,
+    points: float | None,
+    reason: str,
+    *,
+    remove: bool,
+) -> str:
+    """Keep the change, write the pages again, and say what it did. Raises `WrongUse`."""
+    if remove == (points is not None):
+        raise WrongUse("say either --points P or --remove")
+    if points is not None and not reason.strip():
+        raise WrongUse("a change of points needs a --reason; the student will read it")
+    with Gradebook(folder) as book:
+        graded, stages, _ = last_class(book)
+        stage, criterion_id, most = place_of(stages, criterion)
+        place = f"{stage.id}/{criterion_id}"
+        if points is not None and points > most:
+            raise WrongUse(f"{place} is worth {in_words(most)} points, not {in_words(points)}")
+        entry = next((each for each in graded if each.student == student), None)
+        if entry is None:
+            known = ", ".join(each.student for each in graded)
+            raise WrongUse(f"{folder}: no student is called {student!r}; there are {known}")
+        if entry.result.score is None:
+            raise WrongUse(f"{student} has no score yet, since the kit failed on it; grade again")
+        in_force = [
+            each
+            for each in book.adjustments()
+            if (each.student, each.stage, each.criterion) == (student, stage.id, criterion_id)
+        ]
+        if remove and not in_force:
+            raise WrongUse(f"{student}: {place} was not changed, so nothing can be taken back")
+        book.adjust(Adjustment(student, stage.id, criterion_id, points, reason.strip()))
+        told = adjusted(entry.result, book.adjustments(), stages).result
+    report_class(folder)
+    now = "counts as it was graded again" if remove else f"counts {in_words(points)}"
+    return (
+        f"{one_line(student)}: {place} {now};"
+        f" the score is {in_words(told.score)} of {in_words(told.max_score)}"
+    )

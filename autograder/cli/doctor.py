@@ -1,0 +1,51 @@
+"""What this machine offers to whoever grades on it."""
+
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from autograder.assignment.assignment import Assignment
+from autograder.grading.executor import cores
+from autograder.results.grading_key import kit_version
+from autograder.sandbox.host.wall import offered
+
+WORKER_MB = 700  # worker, zygote and guest together
+EXTRAS = {"nbgrader": "nbgrader", "otter": "otter-grader", "cluster": "distributed"}
+
+
+def findings(assignment: Assignment) -> Iterator[tuple[str, str]]:
+    """Pairs of what was looked at and what was found, for people."""
+    yield "kit", kit_version()
+    yield "assignment", f"{assignment.id}: {assignment.folder}"
+    yield "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    yield "torch", _version("torch")
+    in_force = ""
+    for level, holds, reason in offered(assignment.limits):
+        if holds and not in_force:
+            in_force = level
+        word = "holds, in force" if level == in_force else "holds"
+        yield f"isolation {level}", word if holds else f"not here: {reason}"
+    if not in_force:
+        yield "isolation", "none: nothing can be graded here"
+    yield "cores", f"{cores()}, as many submissions are graded at a time"
+    yield "memory", _memory()
+    for extra, distribution in EXTRAS.items():
+        yield f"extra {extra}", _version(distribution)
+
+
+def _memory() -> str:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return "unknown"
+    kilobytes = {line.split(":")[0]: int(line.split()[1]) for line in lines if ":" in line}
+    free = kilobytes.get("MemAvailable", 0) // 1000
+    return f"{free} MB free, enough for {free // WORKER_MB} submissions at a time"
+
+
+def _version(distribution: str) -> str:
+    try:
+        return version(distribution)
+    except PackageNotFoundError:
+        return "not installed"

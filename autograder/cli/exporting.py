@@ -1,0 +1,140 @@
+"""From a class's gradebook to the files of a platform."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from autograder.assignment.assignment import Assignment
+from autograder.errors import WrongUse
+from autograder.exports import canvas, gradescope, moodle, nbgrader_gradebook, neutral
+from autograder.exports.filling import Filled, Wanted
+from autograder.exports.final import Final, final_scores, without_hand_in
+from autograder.exports.late import Times, parse_time, read_times
+from autograder.feedback.pages import student_page
+from autograder.gradebook.adjustments import adjusted
+from autograder.gradebook.gradebook import Gradebook
+from autograder.grading.grading import last_class
+from autograder.results.details import Details
+from autograder.submissions.sheet import Sheet
+
+SHEETS: dict[str, Callable[[Sheet, Iterable[Final], Wanted], Filled]] = {
+    "canvas": canvas.fill,
+    "moodle": moodle.fill,
+    "gradescope": gradescope.fill,
+}
+FORMATS = (*SHEETS, "nbgrader", "csv", "junit")
+
+
+class ClassScores(msgspec.Struct, frozen=True):
+    """The scores of a class's last run as they are handed on."""
+
+    assignment: Assignment
+    wanted: Wanted
+    finals: tuple[Final, ...]
+    details: dict[str, Details]  # by student, for the pages
+    unused_times: tuple[str, ...]  # of whom the times tell, and nothing was graded
+
+
+class Export(msgspec.Struct, frozen=True):
+    """The bytes of an export, and of a sheet or gradebook what came of filling it in.
+
+    A gradebook of nbgrader's was written already and has no bytes here.
+    """
+
+    data: bytes | None
+    filled: Filled | None = None
+    feedback: bytes | None = None  # a zip
+
+
+def class_scores(
+    folder: Path,
+    *,
+    times: Path | None = None,
+    due: str | None = None,
+    assignment: Assignment | None = None,
+) -> ClassScores:
+    """Every score of the last run in a folder that `grade` wrote, after the late policy.
+
+    `due` takes the place of the assignment's due date; `assignment` that of the run's.
+    """
+    with Gradebook(folder) as book:
+        graded, stages, found = last_class(book)
+        run = book.last_run()
+        origins = book.origins(run) if run else {}
+        adjustments = book.adjustments()
+    loaded = assignment or found
+    stages = tuple(loaded.stage(stage.id) for stage in stages)
+    results = [adjusted(each.result, adjustments, stages) for each in graded]
+    late = loaded.late
+    if due is not None:
+        late = msgspec.structs.replace(late, due=_due(due))
+    known = read_times(times, late.due.tzinfo if late.due else None) if times else None
+    finals = final_scores(results, origins, late, known)
+    return ClassScores(
+        loaded,
+        Wanted(loaded.title, loaded.id, stages),
+        finals,
+        {each.student: each.details for each in graded},
+        _names(finals, known) if known else (),
+    )
+
+
+def export(
+    form: str,
+    scores: ClassScores,
+    into: Path | None = None,
+    *,
+    by_stage: bool = False,
+    column: str | None = None,
+    feedback: bool = False,
+) -> Export:
+    """The class in a platform's form; `into` is the file that the platform exported."""
+    wanted = msgspec.structs.replace(scores.wanted, by_stage=by_stage, column=column)
+    if form in SHEETS:
+        if into is None:
+            raise WrongUse(
+                f"{form}: name the file that {form.capitalize()} exported with --into; its scores"
+                " are filled in"
+            )
+        sheet = Sheet.read(into)
+        filled = SHEETS[form](sheet, scores.finals, wanted)
+        zipped = None
+        if feedback:
+            zipped = moodle.feedback_zip(sheet, filled, lambda final: _page(final, scores))
+        return Export(sheet.encode(), filled, zipped)
+    is_gradebook = into is not None and into.suffix == ".db"
+    if is_gradebook and form != "nbgrader":
+        raise WrongUse(f"{into}: nbgrader's gradebook takes the form nbgrader alone")
+    if form == "nbgrader" and into is not None and is_gradebook:
+        return Export(None, nbgrader_gradebook.fill(into, scores.finals, wanted))
+    if form == "nbgrader":
+        due = scores.assignment.late.due
+        text = neutral.as_nbgrader(scores.finals, wanted, due.isoformat() if due else "")
+        return Export(text.encode())
+    if form == "csv":
+        return Export(neutral.as_csv(scores.finals, wanted).encode())
+    if form == "junit":
+        return Export(neutral.as_junit(scores.finals, wanted))
+    raise WrongUse(f"no form is called {form!r}; there is {', '.join(FORMATS)}")
+
+
+def _page(final: Final, scores: ClassScores) -> bytes:
+    """The same page as `grade` writes for the student."""
+    details = scores.details.get(final.student)
+    return student_page(final.result, scores.assignment, details, final.told.applied).encode()
+
+
+def _names(finals: tuple[Final, ...], times: Times) -> tuple[str, ...]:
+    return tuple(person.student for person in without_hand_in(finals, times))
+
+
+def _due(text: str) -> datetime:
+    found = parse_time(text, None)
+    if found is None:
+        raise WrongUse(
+            "--due: expected a time with its offset, such as 2026-10-01T23:59+02:00; found"
+            f" {text!r}"
+        )
+    return found

@@ -1,0 +1,85 @@
+"""What was computed for one submission and is wanted again for the next one.
+
+The hidden checks ask all students the same. What the catalogue's programs give there does not
+depend on a student; only what it is compared with does. What is remembered is what would be
+computed, so results do not depend on who was graded before.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from torch import Tensor
+
+from autograder.diagnosis.chain import Given
+
+Thing = TypeVar("Thing")
+
+
+@dataclass
+class Memory(Generic[Thing]):
+    """Things by key, those that were wanted last, of no more bytes than these in all."""
+
+    most_bytes: int
+    _kept: OrderedDict[Hashable, tuple[Thing, int, object]] = field(default_factory=OrderedDict)
+    _bytes: int = 0
+
+    def get(self, key: Hashable) -> Thing | None:
+        """What is remembered under a key."""
+        found = self._kept.get(key)
+        if found is None:
+            return None
+        self._kept.move_to_end(key)
+        return found[0]
+
+    def keep(self, key: Hashable, thing: Thing, nbytes: int, owners: object = None) -> None:
+        """Remember something, and forget others where there is no room for it.
+
+        owners: objects whose `id` is in the key; they are kept, so that no other takes it.
+        """
+        if nbytes > self.most_bytes or key in self._kept:
+            return
+        self._kept[key] = thing, nbytes, owners
+        self._bytes += nbytes
+        while self._bytes > self.most_bytes:
+            _, (_, gone, _) = self._kept.popitem(last=False)
+            self._bytes -= gone
+
+
+def numbers_of(given: Given) -> Hashable:
+    """All that an input consists of, to the bit."""
+    asked = (given.tokens, given.query, given.scores, *given.weights.values())
+    return (
+        given.count,
+        given.heads,
+        given.context_length,
+        tuple(given.weights),
+        *[None if tensor is None else _read(tensor) for tensor in asked],
+        *map(_bits, given.parts),  # a student's own, which come once
+    )
+
+
+def _bits(tensor: Tensor) -> Hashable:
+    """Type, shape and numbers of a tensor, to the bit."""
+    return tensor.dtype, tuple(tensor.shape), tensor.detach().numpy().tobytes()
+
+
+def _read(tensor: Tensor) -> Hashable:
+    """The same of one that the checks ask all students about, read once.
+
+    A tensor is known by being the very same object, and by torch's count of what was done to it in
+    place.
+    """
+    key = id(tensor), tensor._version
+    known = READ.get(key)
+    if known is None:
+        known = _bits(tensor)
+        READ.keep(key, known, 1, owners=tensor)
+    return known
+
+
+#: So many tensors' numbers are kept; more than the checks ask about.
+READ: Memory[Hashable] = Memory(512)

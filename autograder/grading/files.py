@@ -1,0 +1,70 @@
+"""Writes what a run leaves in its folder, each file beside its old self and then renamed."""
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from autograder.assignment.assignment import Assignment, Stage
+from autograder.errors import SurroundingsLack
+from autograder.exports.grades import grades_csv
+from autograder.feedback.pages import student_page
+from autograder.feedback.plain import file_name
+from autograder.gradebook.adjustments import Adjustment, adjusted
+from autograder.gradebook.class_analysis import Graded
+from autograder.gradebook.similarity import Pair
+from autograder.results.result import encode_result
+
+
+def write_student(
+    folder: Path,
+    graded: Graded,
+    stages: Sequence[Stage],
+    assignment: Assignment,
+    adjustments: Sequence[Adjustment] = (),
+    encoded: bytes | None = None,
+) -> None:
+    """A student's `result.json`, as it was graded, and `feedback.html`, as it counts.
+
+    encoded: the bytes of `result.json`, where they are there already.
+    """
+    place = folder / "students" / file_name(graded.student)
+    told = adjusted(graded.result, adjustments, stages)
+    page = student_page(told.result, assignment, graded.details, told.applied)
+    write(place / "result.json", encoded or encode_result(graded.result))
+    write(place / "feedback.html", page.encode())
+
+
+def write_class(
+    folder: Path,
+    graded: Sequence[Graded],
+    stages: Sequence[Stage],
+    assignment: Assignment,
+    adjustments: Sequence[Adjustment] = (),
+    similar: Sequence[Pair] | None = None,
+) -> None:
+    """`grades.csv` and `class.html`."""
+    from autograder.feedback.class_page import class_page  # brings what draws figures
+
+    results = [entry.result for entry in graded]
+    write(folder / "grades.csv", grades_csv(results, stages, adjustments).encode())
+    page = class_page(graded, stages, assignment, adjustments, similar)
+    write(folder / "class.html", page.encode())
+
+
+def write(file: Path, data: bytes) -> None:
+    """Put `data` into `file` so that a reader finds the old content or the new, never a half."""
+    beside = file.with_name(file.name + ".new")
+    try:
+        try:
+            beside.write_bytes(data)
+        except FileNotFoundError:  # which is seldom: a folder gets several files
+            file.parent.mkdir(parents=True, exist_ok=True)
+            beside.write_bytes(data)
+        beside.replace(file)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise SurroundingsLack(
+            f"{file}: cannot be written ({error.strerror or error}); what was graded is kept in the"
+            " gradebook: make room, then run again"
+        ) from None

@@ -1,0 +1,335 @@
+"""A class: who is in it, what has to be graded, and what is done with the results."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from autograder.assignment.assignment import Assignment, Stage, load_assignment
+from autograder.errors import AutograderError, KitFault, SurroundingsLack, WrongUse
+from autograder.gradebook.adjustments import adjusted_results
+from autograder.gradebook.class_analysis import Graded
+from autograder.gradebook.gradebook import Gradebook, Outcome, Record, Run
+from autograder.gradebook.similarity import Pair, similar_pairs
+from autograder.grading.exchange import Graded as Answer
+from autograder.grading.executor import Executor
+from autograder.grading.files import write_class, write_student
+from autograder.results.details import read_details
+from autograder.results.grading_key import GradingKey
+from autograder.results.result import SCHEMA, Result, encode_result
+from autograder.submissions.entries import Entry as Entry
+from autograder.submissions.entries import entries_of as entries_of
+from autograder.submissions.roster import Roster
+from autograder.submissions.submission import Submission, Unreadable
+
+WEAK_ISOLATION = "process"
+
+
+class Progress(Protocol):
+    """Who wants to know how far a run is."""
+
+    def begin(self, total: int) -> None:
+        """A run over so many entries begins."""
+
+    def done(self, result: Result, *, again: bool) -> None:
+        """One entry is done; `again`: a stored result was still right."""
+
+
+Starter = Callable[[], Executor]
+
+
+class Job(msgspec.Struct, frozen=True):
+    """What a class is graded by, apart from where and with what."""
+
+    assignment: Assignment
+    key: GradingKey
+    stages: tuple[str, ...] = ()  # empty for all
+    fresh: bool = False
+    isolation: str | None = None  # as asked for by name
+
+    @property
+    def graded_stages(self) -> tuple[Stage, ...]:
+        """The stages that count in this run."""
+        return stages_of(self.assignment, self.stages)
+
+
+def stages_of(assignment: Assignment, chosen: tuple[str, ...]) -> tuple[Stage, ...]:
+    """The chosen stages in the assignment's order; all of them where none is chosen."""
+    asked = {assignment.stage(each).id for each in chosen}  # WrongUse for an unknown one
+    return tuple(stage for stage in assignment.stages if not asked or stage.id in asked)
+
+
+def grade_class(
+    entries: tuple[Entry, ...],
+    out: Path,
+    job: Job,
+    start: Starter,
+    progress: Progress,
+) -> tuple[Result, ...]:
+    """Grade a class into `out` and return every result by name, with teachers' changes.
+
+    Stored results that are still right are used again. `start` is called when the first
+    submission needs grading. A result without a score is one that the kit failed on: see
+    `ungraded`. Raises `KeyboardInterrupt` with everything finished kept.
+    """
+    with Gradebook(out, create=True) as book:
+        run = book.begin(job.assignment.folder, job.key, job.stages)
+        book.prune(run, {entry.name for entry in entries})
+        book.remember(run, {entry.name: entry.origin for entry in entries if entry.origin})
+        progress.begin(len(entries))
+        results: list[Result] = []
+        with _closing(book, run, job, results):
+            _Grading(book, run, job, start, progress).go_through(entries)
+        return adjusted_results(results, book.adjustments(), job.graded_stages)
+
+
+def ungraded(results: tuple[Result, ...]) -> KitFault | None:
+    """The fault to end with where the kit failed on some submissions; None where on none."""
+    names = [result.submission for result in results if result.score is None]
+    if not names:
+        return None
+    told = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+    return KitFault(
+        f"the kit failed on {len(names)} of {len(results)} submissions ({told});"
+        " they have no score: run again to try them once more"
+    )
+
+
+def report_class(out: Path) -> tuple[tuple[Graded, ...], tuple[Stage, ...]]:
+    """Write the files of the last run again, from the gradebook alone.
+
+    The results come back as they count, with teachers' changes laid over them.
+    """
+    with Gradebook(out) as book:
+        graded, stages, assignment = last_class(book)
+        adjustments = book.adjustments()
+        for entry in graded:
+            write_student(out, entry, stages, assignment, adjustments)
+        similar = book.similar(last_run(book))
+        write_class(out, graded, stages, assignment, adjustments, similar)
+    counting = adjusted_results([entry.result for entry in graded], adjustments, stages)
+    return tuple(map(Graded, counting, (entry.details for entry in graded))), stages
+
+
+def look_for_similar(out: Path, entries: tuple[Entry, ...]) -> tuple[Pair, ...]:
+    """Compare the entries of the last run with one another, and keep what was found."""
+    with Gradebook(out) as book:
+        run = last_run(book)
+        pairs = similar_in(entries, assignment_of(run))
+        book.keep_similar(run, pairs)
+    return pairs
+
+
+def similar_of(out: Path) -> tuple[Pair, ...] | None:
+    """What was found when the last run's submissions were compared; None where nobody did."""
+    with Gradebook(out) as book:
+        return book.similar(last_run(book))
+
+
+def similar_in(entries: tuple[Entry, ...], assignment: Assignment) -> tuple[Pair, ...]:
+    """The pairs of entries that are more alike than the assignment makes likely."""
+    read = []
+    for entry in entries:
+        with suppress(Unreadable):  # it is told of elsewhere
+            read.append(entry.read(assignment.limits))
+    return similar_pairs(read, assignment)
+
+
+def last_run(book: Gradebook) -> Run:
+    """The newest run. `WrongUse` where there is none."""
+    run = book.last_run()
+    if run is None:
+        raise WrongUse(f"{book.folder}: nothing was graded into it yet")
+    return run
+
+
+def last_class(book: Gradebook) -> tuple[tuple[Graded, ...], tuple[Stage, ...], Assignment]:
+    """The last run's results as they were graded, its stages, and its assignment."""
+    run = last_run(book)
+    assignment = assignment_of(run)
+    graded = tuple(map(_with_details, book.records(run)))
+    return graded, stages_of(assignment, run.stages), assignment
+
+
+def last_roster(out: Path) -> Roster | None:
+    """The people whom the last run's entries were matched with; None without a roster."""
+    with Gradebook(out) as book:
+        run = book.last_run()
+        origins = book.origins(run) if run else {}
+    known = (person for each in origins.values() for person in each.people if person.student)
+    people = tuple(dict.fromkeys(known))
+    return Roster(people) if people else None
+
+
+def _with_details(record: Record) -> Graded:
+    return Graded(record.result, read_details(record.details))
+
+
+class _Grading:
+    """One pass over the entries: reads, looks up, hands out, records."""
+
+    def __init__(
+        self, book: Gradebook, run: Run, job: Job, start: Starter, progress: Progress
+    ) -> None:
+        self._book = book
+        self._run = run
+        self._job = job
+        self._start = start
+        self._progress = progress
+        self._adjustments = book.adjustments()
+        self._executor: Executor | None = None
+        self._pending: dict[Future[Answer], Submission] = {}
+
+    def go_through(self, entries: tuple[Entry, ...]) -> None:
+        """Everything that is left to do, and the executor closed whatever happens."""
+        try:
+            for entry in entries:
+                self._take(entry)
+            while self._pending:
+                self._collect()
+        except (KeyboardInterrupt, AutograderError):
+            # What is graded and not yet recorded is kept too, as far as that can be written.
+            while any(future.done() for future in self._pending):
+                with suppress(AutograderError):
+                    self._collect()
+            raise
+        finally:
+            if self._executor is not None:
+                self._executor.close()
+
+    def _take(self, entry: Entry) -> None:
+        assignment = self._job.assignment
+        try:
+            submission = entry.read(assignment.limits)
+        except Unreadable as error:
+            result = self._without_grading(entry.name, "", 0.0, str(error), ())
+            self._record(Record(msgspec.structs.replace(result, status="error")), reusable=False)
+            return
+        stored = self._book.find(
+            self._run, entry.name, submission.digest, submission.notes, fresh=self._job.fresh
+        )
+        if stored is not None:
+            kept = self._book.keep(self._run, stored)
+            self._tell(kept, encode_result(kept.result), again=True)
+            return
+        executor = self._started()
+        self._pending[executor.submit(submission, self._job.stages or None)] = submission
+        # A few wait in line, so that no worker does; more would only fill the memory.
+        while len(self._pending) > 2 * executor.width:
+            self._collect()
+
+    def _started(self) -> Executor:
+        if self._executor is None:
+            self._executor = self._start()
+            isolation = self._executor.isolation
+            if isolation == WEAK_ISOLATION and self._job.isolation is None:
+                raise SurroundingsLack(
+                    "this machine offers no isolation but a separate process, which student code"
+                    " can get out of; see autograder doctor, or take it with --isolation process"
+                )
+            self._book.isolated(self._run, isolation)
+        return self._executor
+
+    def _collect(self) -> None:
+        """Record what has been graded; where nothing has, wait for one."""
+        done, _ = wait(self._pending, return_when=FIRST_COMPLETED)
+        for future in done:
+            self._finish(self._pending.pop(future), future)
+
+    def _finish(self, submission: Submission, future: Future[Answer]) -> None:
+        try:
+            graded = future.result()
+        except (SurroundingsLack, WrongUse):
+            raise  # of everybody, not of this submission
+        except KitFault as error:
+            self._fail(submission, str(error))
+        except Exception as error:  # a fault of the kit as well: it costs nobody else a result
+            self._fail(submission, f"{type(error).__name__}: {error}")
+        else:
+            record = Record(
+                graded.result,
+                submission.notes,
+                graded.details,
+                graded.cpu_seconds,
+                graded.wall_seconds,
+                graded.isolation,
+            )
+            self._record(record, reusable=True)
+
+    def _fail(self, submission: Submission, reason: str) -> None:
+        message = f"{submission.name}: the kit failed, which is no fault of the work ({reason})"
+        result = self._without_grading(
+            submission.name, submission.digest, None, message, submission.notes
+        )
+        self._record(Record(result, submission.notes), reusable=False)
+
+    def _record(self, record: Record, *, reusable: bool) -> None:
+        encoded = self._book.add(self._run, record, reusable=reusable)
+        self._tell(record, encoded, again=False)
+
+    def _tell(self, record: Record, encoded: bytes, *, again: bool) -> None:
+        write_student(
+            self._book.folder,
+            _with_details(record),
+            self._job.graded_stages,
+            self._job.assignment,
+            self._adjustments,
+            encoded,
+        )
+        self._progress.done(record.result, again=again)
+
+    def _without_grading(
+        self, name: str, digest: str, score: float | None, message: str, notes: tuple[str, ...]
+    ) -> Result:
+        return Result(
+            schema=SCHEMA,
+            submission=name,
+            digest=digest,
+            assignment=self._job.assignment.id,
+            score=score,
+            max_score=float(sum(stage.points for stage in self._job.graded_stages)),
+            stages=(),
+            notes=notes,
+            message=message,
+        )
+
+
+@contextmanager
+def _closing(book: Gradebook, run: Run, job: Job, results: list[Result]) -> Iterator[None]:
+    """However a run ends, its outcome is recorded and the class's files say what is known.
+
+    results: all of them are put in there; a large class is read once, which takes a while.
+    """
+    outcome: Outcome = "failed"
+    records: tuple[Record, ...] | None = None
+    try:
+        yield
+        records = book.records(run)
+        results += (record.result for record in records)
+        outcome = "failed" if ungraded(tuple(results)) else "finished"
+    except KeyboardInterrupt:
+        outcome = "interrupted"
+        raise
+    except SurroundingsLack:
+        outcome = "running"  # broken off, to be gone on with; perhaps nothing can be written now
+        raise
+    finally:
+        if outcome != "running":
+            book.finish(run, outcome)
+            _write_class(book, job, book.records(run) if records is None else records)
+
+
+def _write_class(book: Gradebook, job: Job, records: tuple[Record, ...]) -> None:
+    graded = tuple(map(_with_details, records))
+    write_class(book.folder, graded, job.graded_stages, job.assignment, book.adjustments())
+
+
+def assignment_of(run: Run) -> Assignment:
+    """The assignment that a run graded; where it has moved, the one found from here."""
+    try:
+        return load_assignment(Path(run.assignment))
+    except WrongUse:
+        return load_assignment()

@@ -1,0 +1,100 @@
+"""What a teacher is told beyond the result: the first wrong call of each name, in numbers, and
+what the misconceptions are called. Written by the judge, which alone has tensors and catalogue.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from autograder.assignment.assignment import Assignment, Stage
+from autograder.checks.evidence import Evidence, Recorded, References
+from autograder.checks.kept import Kept
+from autograder.diagnosis.catalogue import load_catalogue
+from autograder.diagnosis.chain import Given
+from autograder.results.details import Comparison, Numbers
+from autograder.results.result import Result
+from autograder.scoring.telling import call_in_words
+
+#: Numbers kept of one tensor: a batch of outputs and their inputs, but no whole model.
+MOST_NUMBERS = 120
+DIGITS = 4
+
+
+def titles_of(assignment: Assignment, result: Result) -> dict[str, str]:
+    """What the misconceptions that a result names are called, by id."""
+    return {
+        each: load_catalogue(assignment.stage(stage.id).misconceptions).named(each).title
+        for stage in result.stages
+        for criterion in stage.criteria
+        for each in criterion.misconceptions
+    }
+
+
+def comparisons(
+    assignment: Assignment, evidence: Evidence, references: References
+) -> tuple[Comparison, ...]:
+    """The first call of each name that did not give the reference's numbers."""
+    wrong: dict[str, Recorded] = {}
+    for entry in evidence.recorded:
+        if not entry.right:
+            wrong.setdefault(entry.check.name, entry)
+    return tuple(
+        _comparison(stage, wrong[name], references)
+        for stage in assignment.stages
+        for name in stage.names
+        if name in wrong
+    )
+
+
+def _comparison(stage: Stage, entry: Recorded, references: References) -> Comparison:
+    given = entry.observation.given
+    chain = load_catalogue(stage.misconceptions).chains[entry.check.name]
+    expected = references.of(entry.check.name, chain, given).output
+    found = entry.observation.value
+    return Comparison(
+        name=entry.check.name,
+        check=entry.check_id,
+        call=call_in_words(entry),
+        inputs={name: _known_numbers(tensor) for name, tensor in _inputs(given)},
+        expected=_known_numbers(expected),
+        found=None if found is None else _numbers(found),
+        exception=entry.observation.exception,
+    )
+
+
+def _inputs(given: Given) -> Iterator[tuple[str, Tensor]]:
+    for name in ("query", "tokens", "scores"):
+        tensor = getattr(given, name)
+        if tensor is not None:
+            yield name, tensor
+    if given.count:
+        yield "num_tokens", torch.tensor(given.count)
+    for role, weight in given.weights.items():
+        yield f"weights of the {role.replace('_', ' ')}", weight
+    for number, part in enumerate(given.parts):
+        yield f"output of head {number + 1}", part
+
+
+def _known_numbers(tensor: Tensor) -> Numbers:
+    """The same of what all students are asked, told once."""
+    return NUMBERS.of((), (tensor,), partial(_numbers, tensor))
+
+
+#: Tensors whose numbers are kept; more than are asked about first.
+NUMBERS: Kept[Numbers] = Kept(200)
+
+
+def _numbers(tensor: Tensor) -> Numbers:
+    flat = tensor.detach().flatten()[:MOST_NUMBERS].double()
+    return Numbers(
+        tuple(tensor.shape),
+        tuple(
+            float(f"{number:.{DIGITS}g}") if math.isfinite(number) else None
+            for number in flat.tolist()
+        ),
+    )

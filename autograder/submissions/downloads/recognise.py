@@ -1,0 +1,95 @@
+"""Which platform a download comes from, and what was handed in."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from autograder.errors import WrongUse
+from autograder.submissions.downloads import (
+    blackboard,
+    brightspace,
+    canvas,
+    github,
+    gradescope,
+    moodle,
+    nbgrader,
+)
+from autograder.submissions.downloads.handin import HandIn
+from autograder.submissions.downloads.listing import FolderListing, Listing, ZipListing
+from autograder.submissions.intake import clean_text
+
+# The ones with the most telling names first.
+PLATFORMS: tuple[tuple[str, Callable[[Listing], Iterator[HandIn]]], ...] = (
+    ("gradescope", gradescope.hand_ins),
+    ("moodle", moodle.hand_ins),
+    ("brightspace", brightspace.hand_ins),
+    ("blackboard", blackboard.hand_ins),
+    ("canvas", canvas.hand_ins),
+    ("nbgrader", nbgrader.hand_ins),
+    ("github", github.hand_ins),
+)
+# Folders of any student's may look so; within another folder one of them alone says nothing.
+UNTELLING = ("nbgrader", "github")
+
+
+class Download(msgspec.Struct, frozen=True):
+    """A bulk download: what was handed in, and which other names there are beside that."""
+
+    platform: str
+    source: Path
+    hand_ins: tuple[HandIn, ...]
+    others: tuple[str, ...]  # with a slash at the end of a folder's
+    refused: tuple[str, ...] = ()  # names in a zip that lead out of it
+
+
+def recognise(source: Path, passed_over: Callable[[str], bool]) -> Download | None:
+    """The download that a folder or zip is; None for a folder that is none.
+
+    `passed_over` tells which names a teacher may keep beside the work. At least half of the others
+    must have a platform's form, since a student's own file may happen to have it. A download may
+    lie in a folder of its own within the source. Raises `WrongUse` for a zip that is nobody's.
+    """
+    packed = not source.is_dir()
+    listing: Listing = ZipListing(source) if packed else FolderListing(source)
+    refused = listing.refused if isinstance(listing, ZipListing) else ()
+    while True:
+        names = [name for name in listing.names() if not passed_over(name.rstrip("/"))]
+        for platform, hand_ins in PLATFORMS:
+            found = tuple(hand_ins(listing))
+            taken = {name for hand_in in found for name in hand_in.names}
+            others = tuple(listing.prefix + name for name in names if name not in taken)
+            telling = platform not in UNTELLING or not listing.prefix or len(found) > 1
+            if found and telling and len(others) <= len(names) / 2:
+                return Download(platform, source, _told_apart(found), others, refused)
+        if len(names) != 1 or not names[0].endswith("/"):
+            break
+        listing = listing.inside(names[0])
+    if packed:
+        raise WrongUse(
+            f"{source}: the names in it are no platform's bulk download; unpack it and name the"
+            " folder, which then has one file, folder or zip a student"
+        )
+    return None
+
+
+def _told_apart(found: tuple[HandIn, ...]) -> tuple[HandIn, ...]:
+    """Of several hand-ins with one label, each gets its number beside it."""
+    apart = tuple(msgspec.structs.replace(each, label=_label(each.label)) for each in found)
+    count = Counter(each.label.casefold() for each in apart)
+    return tuple(
+        each
+        if count[each.label.casefold()] == 1
+        else msgspec.structs.replace(each, label=f"{each.label} {_number(each)}")
+        for each in apart
+    )
+
+
+def _label(label: str) -> str:
+    return clean_text(label).replace("/", "_").strip() or "nameless"
+
+
+def _number(hand_in: HandIn) -> str:
+    said = hand_in.origin.said
+    return said.id or said.login or said.number or hand_in.origin.attempt

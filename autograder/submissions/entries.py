@@ -1,0 +1,127 @@
+"""Who is in a class: the entries of its folder, or of a platform's bulk download."""
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from autograder.assignment.assignment import Limits
+from autograder.errors import WrongUse
+from autograder.submissions.downloads.handin import HandIn, Origin, Piece
+from autograder.submissions.downloads.reading import read_pieces
+from autograder.submissions.downloads.recognise import Download, recognise
+from autograder.submissions.intake import Unreadable, clean_text, shown, suffix_of
+from autograder.submissions.roster import Person, Roster
+from autograder.submissions.submission import Submission, name_of, read_submission
+
+# Beside the submissions teachers keep files of their own, which are nobody's work.
+NO_ENTRY = re.compile(
+    r"(\..*|__MACOSX|(README|LICENSE)(\..*)?|.*\.(csv|toml|ya?ml))", re.IGNORECASE
+)
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One student's entry of a class folder, or one hand-in of a download."""
+
+    name: str
+    path: Path  # of a hand-in: the download
+    pieces: tuple[Piece, ...] = ()  # of a hand-in: its files in the download
+    origin: Origin | None = None  # None where there was neither a platform nor a roster
+    notes: tuple[str, ...] = ()
+
+    def read(self, limits: Limits) -> Submission:
+        """What was handed in; `Unreadable` with one line for whatever cannot be read."""
+        if self.pieces:
+            return read_pieces(self.path, self.pieces, limits, self.name, self.notes)
+        if self.path.is_symlink():
+            raise Unreadable(f"{shown(self.path.name)}: a link; hand in the work itself")
+        return read_submission(self.path, limits, self.name)
+
+    @property
+    def where(self) -> str:
+        """The name that it has in its folder, for messages."""
+        return shown(self.pieces[0].where.rstrip("/") if self.pieces else self.path.name)
+
+
+def entries_of(folder: Path, out: Path, roster: Roster | None = None) -> tuple[Entry, ...]:
+    """The entries of a class folder or download by name, the results apart where they lie in it.
+
+    With a roster each entry goes by its student there; one that nobody fits keeps its own name.
+    `WrongUse` where two entries share a name.
+    """
+    if not folder.exists():
+        raise WrongUse(f"no such folder: {folder}")
+    if not folder.is_dir() and suffix_of(folder.name) != ".zip":
+        raise WrongUse(f"{folder}: a folder was expected, or a platform's bulk download as a zip")
+    if out.resolve() == folder.resolve():
+        raise WrongUse(f"{out}: the results need a folder of their own")
+
+    def passed_over(name: str) -> bool:
+        if NO_ENTRY.fullmatch(name):
+            return True
+        return folder.is_dir() and (folder / name).resolve() == out.resolve()
+
+    download = recognise(folder, passed_over)
+    found: dict[str, Entry] = {}
+    for entry in _entries(folder, download, passed_over):
+        entry = entry if roster is None else _matched(entry, roster)
+        other = found.setdefault(entry.name.casefold(), entry)
+        if other is not entry:
+            raise WrongUse(
+                f"{folder}: {other.where} and {entry.where} are both entries of {entry.name};"
+                " keep one of them"
+            )
+    if not found:
+        raise WrongUse(f"{folder}: no submissions in it; one file, folder or zip a student")
+    return tuple(sorted(found.values(), key=lambda entry: entry.name))
+
+
+def strangers(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    """The entries that nobody of the roster fits."""
+    return tuple(entry for entry in entries if entry.origin is None or not entry.origin.people)
+
+
+def absentees(entries: Iterable[Entry], roster: Roster) -> tuple[Person, ...]:
+    """Who is in the roster and handed nothing in."""
+    seen = {
+        person for entry in entries if entry.origin is not None for person in entry.origin.people
+    }
+    return tuple(person for person in roster.people if person not in seen)
+
+
+def _entries(
+    folder: Path, download: Download | None, passed_over: Callable[[str], bool]
+) -> Iterable[Entry]:
+    if download is None:
+        for path in sorted(folder.iterdir()):
+            if not passed_over(path.name):
+                yield Entry(name_of(path), path)
+        return
+    for hand_in in download.hand_ins:
+        yield _of(hand_in, folder)
+    for where in download.others:  # of no form that the platform gives, and perhaps work
+        name = where.rstrip("/").rpartition("/")[2]
+        piece = Piece(where, "" if where.endswith("/") else name)
+        yield Entry(name_of(folder / where), folder, (piece,), Origin(""))
+    for where in dict.fromkeys(download.refused):  # leads out of the zip, which reading it tells
+        yield Entry(clean_text(where), folder, (Piece(where, where),), Origin(""))
+
+
+def _of(hand_in: HandIn, source: Path) -> Entry:
+    return Entry(hand_in.label, source, hand_in.pieces, hand_in.origin, hand_in.notes)
+
+
+def _matched(entry: Entry, roster: Roster) -> Entry:
+    """An entry under the name of its student or group in the roster."""
+    origin = entry.origin or Origin("")
+    said = origin.said if origin.platform else Person(student=entry.name)
+    members = roster.members(said.name or said.student)
+    if not members and origin.people:  # a group whose members the platform named
+        members = tuple(person for each in origin.people for person in roster.find(each)[:1])
+    people = members or roster.find(said)
+    if not members and len(people) != 1:
+        return msgspec.structs.replace(entry, origin=msgspec.structs.replace(origin, people=()))
+    known = msgspec.structs.replace(origin, people=people)
+    name = people[0].student if len(people) == 1 else entry.name
+    return msgspec.structs.replace(entry, name=name, origin=known)

@@ -1,0 +1,244 @@
+"""Who is in the class, and who of them is meant by a name, a number or an address.
+
+A roster is a CSV file with a header. Of its columns are read, whatever their case and order:
+`student` (what results are filed under), `name`, `id` (the platform's number), `number` (the
+school's), `login`, `email`, `github`, `group`. A gradebook or worksheet that Canvas, Moodle,
+Gradescope, Blackboard or GitHub Classroom exported is a roster as it is.
+"""
+
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from autograder.errors import WrongUse
+from autograder.submissions.intake import clean_text
+from autograder.submissions.sheet import Sheet
+
+TITLES: dict[str, tuple[str, ...]] = {
+    "student": ("student",),
+    "name": ("name", "full name", "student name"),
+    "last_name": ("last name", "last_name", "lastname", "surname", "family name"),
+    "first_name": ("first name", "first_name", "firstname", "given name"),
+    "id": ("id", "canvas id", "moodle id", "user id", "identifier"),
+    "number": ("number", "sid", "student id", "sis user id", "id number", "orgdefinedid"),
+    "login": ("login", "login id", "sis login id", "username", "user name", "roster_identifier"),
+    "email": ("email", "e-mail", "email address", "mail"),
+    "github": ("github", "github_username", "github username"),
+    "repository": ("repository", "student_repository_name"),
+    "group": ("group", "team", "group_name", "group name"),
+}
+MAX_PEOPLE = 100_000
+
+
+class Person(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is known of somebody; nothing is known to be true but what the platform wrote."""
+
+    student: str = ""
+    name: str = ""
+    id: str = ""
+    number: str = ""
+    login: str = ""
+    email: str = ""
+    github: str = ""
+    repository: str = ""
+    group: str = ""
+
+
+class Roster:
+    """The people of a class, to be found by whatever is known of them."""
+
+    def __init__(self, people: Iterable[Person]) -> None:
+        self.people = tuple(people)
+        self._by: dict[str, dict[str, list[Person]]] = {}
+        for person in self.people:
+            for key, value in _keys(person):
+                known = self._by.setdefault(key, defaultdict(list))[value]
+                if not known or known[-1] is not person:
+                    known.append(person)
+
+    def find(self, wanted: Person) -> tuple[Person, ...]:
+        """Who is meant: nobody, one, or several between whom nothing decides.
+
+        The surest mark decides: the platform's number, then the school's, login, address, GitHub
+        name, and the name last. A bare `student`, such as a file's name, may be any of them.
+        """
+        for keys, values in _marks(wanted):
+            found = self._among(keys, values)
+            if found:
+                return found
+        if wanted.repository:
+            return self._of_repository(_plain(wanted.repository))
+        return ()
+
+    def members(self, group: str) -> tuple[Person, ...]:
+        """Everyone of a group, by its name as it is or as a file name has it."""
+        return self._among(("group",), (_squeezed(group),)) if group else ()
+
+    def _among(self, keys: Iterable[str], values: Iterable[str]) -> tuple[Person, ...]:
+        wanted = [value for value in values if value]
+        for key in keys:
+            index = self._by.get(key, {})
+            hits = [person for value in wanted for person in index.get(value, ())]
+            if hits:
+                return tuple(dict.fromkeys(hits))
+        return ()
+
+    def _of_repository(self, repository: str) -> tuple[Person, ...]:
+        """Whose name ends a repository's: of `hw1-ada-love` that is `ada-love` before `love`."""
+        rest = repository
+        while "-" in rest:
+            rest = rest.partition("-")[2]
+            found = self._among(("github", "login", "student"), (rest,))
+            if found:
+                return found
+        return ()
+
+
+def read_roster(path: Path) -> Roster:
+    """Read a roster; `WrongUse` names line and column of what is wrong with it."""
+    sheet = Sheet.read(path)
+    people = tuple(people_of(sheet).values())
+    if not people:
+        raise WrongUse(f"{path}: nobody in it")
+    if len(people) > MAX_PEOPLE:
+        raise WrongUse(f"{path}: more than {MAX_PEOPLE} people")
+    return Roster(people)
+
+
+def people_of(sheet: Sheet, *, groups: bool = False) -> dict[int, Person]:
+    """The people of a sheet by row. `WrongUse` without a column that tells them apart.
+
+    `groups`: a row without a person is about the group that it names.
+    """
+    columns = _columns(sheet)
+    if not columns.keys() - ({"last_name", "first_name"} if groups else {"group"}):
+        raise WrongUse(
+            f"{sheet.name}: line 1: no column that tells who it is; expected one of student, name,"
+            f" id, number, login, email, github; found {', '.join(sheet.header)}"
+        )
+    people: dict[int, Person] = {}
+    taken: dict[str, int] = {}
+    for row in sheet.rows:
+        person = _person(sheet, row, columns)
+        if person is None:
+            continue
+        if not person.student:
+            if not (groups and person.group):
+                continue
+            person = msgspec.structs.replace(person, student=person.group)
+        if "student" not in columns and person.student.casefold() in taken and person.id:
+            person = msgspec.structs.replace(person, student=f"{person.student} {person.id}")
+        earlier = taken.setdefault(person.student.casefold(), row)
+        if earlier != row:
+            raise WrongUse(
+                f"{sheet.name}: line {sheet.line(row)}: {person.student!r} is in line"
+                f" {sheet.line(earlier)} already; give each a student of their own"
+            )
+        people[row] = person
+    return people
+
+
+def _columns(sheet: Sheet) -> dict[str, int]:
+    """Which column holds what."""
+    titles = dict(TITLES)
+    header = {title.casefold() for title in sheet.header}
+    if {"student", "id", "section"} <= header:  # Canvas calls the name so
+        titles |= {"student": (), "name": ("student",)}
+    found = {key: sheet.column(*each) for key, each in titles.items()}
+    columns = {key: column for key, column in found.items() if column is not None}
+    if "id" not in columns and sheet.column("student", "name", "login", "email") is None:
+        columns |= _worksheet(sheet)
+    return columns
+
+
+def _worksheet(sheet: Sheet) -> dict[str, int]:
+    """Moodle's worksheet in any language begins with `Participant 123`, then the full name."""
+    first = [sheet.text(row, 0) for row in sheet.rows]
+    if first and all(re.fullmatch(r"\D+\s\d+", cell) for cell in first):
+        return {"id": 0, "name": 1} if len(sheet.header) > 1 else {"id": 0}
+    return {}
+
+
+def _person(sheet: Sheet, row: int, columns: dict[str, int]) -> Person | None:
+    """The person of a row; None for rows that are about nobody."""
+    said = {key: clean_text(sheet.text(row, column)) for key, column in columns.items()}
+    if said.get("name", "") in ("Points Possible", "Student, Test"):
+        return None
+    last, first = said.pop("last_name", ""), said.pop("first_name", "")
+    if not said.get("name"):
+        said["name"] = f"{last}, {first}" if last and first else last or first
+    # Moodle writes `Participant 123`, Brightspace `#123` and `#ada`.
+    said["id"] = re.sub(r"^\D*\s(?=\d+$)", "", said.get("id", ""))
+    for key in ("number", "login"):
+        said[key] = said.get(key, "").removeprefix("#")
+    student = next(
+        (
+            said[key]
+            for key in ("student", "login", "email", "number", "github", "name", "id")
+            if said.get(key)
+        ),
+        "",
+    )
+    return Person(**{**said, "student": student})
+
+
+def _keys(person: Person) -> Iterator[tuple[str, str]]:
+    """Under which marks a person is found."""
+    for key in ("student", "id", "number", "login", "email", "github", "repository"):
+        value = _plain(getattr(person, key))
+        if value:
+            yield key, value
+    if "@" in person.email:
+        yield "mailbox", _plain(person.email.partition("@")[0])
+    if person.group:
+        yield "group", _squeezed(person.group)
+    for name in _orders(person.name):
+        yield "name", name
+        yield "letters", _letters(name)
+
+
+def _marks(wanted: Person) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """What to look for, the surest first: where, and which values."""
+    yield ("repository",), (_plain(wanted.repository),)
+    yield ("id", "student"), (_plain(wanted.id),)
+    yield ("number", "student"), (_plain(wanted.number),)
+    yield ("login", "student", "mailbox"), (_plain(wanted.login),)
+    yield ("email", "student", "login"), (_plain(wanted.email),)
+    yield ("github", "student"), (_plain(wanted.github),)
+    anything = ("student", "login", "email", "mailbox", "github", "number", "id")
+    yield anything, (_plain(wanted.student),)
+    names = tuple(_orders(wanted.name or wanted.student))
+    yield ("name",), names
+    yield ("letters",), tuple(_letters(name) for name in names)
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).casefold().strip()
+
+
+def _squeezed(text: str) -> str:
+    """Letters, marks and digits alone, in lower case: what a platform leaves of a name."""
+    return "".join(
+        each for each in _plain(text) if each.isalnum() or unicodedata.category(each)[0] == "M"
+    )
+
+
+def _letters(name: str) -> str:
+    """A squeezed name without accents; some systems lose them."""
+    apart = unicodedata.normalize("NFKD", name)
+    return "".join(each for each in apart if unicodedata.category(each)[0] != "M")
+
+
+def _orders(name: str) -> Iterator[str]:
+    """A name squeezed in each order in which it may be written.
+
+    "Gabriel García Márquez" is "García Márquez, Gabriel" elsewhere and, in a file's name,
+    `garcíamárquezgabriel`. Where the surname begins is not known, so every turn is tried.
+    """
+    words = [word for word in map(_squeezed, name.replace(",", " ").split()) if word]
+    for start in range(min(len(words), 12)):
+        yield "".join(words[start:] + words[:start])
