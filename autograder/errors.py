@@ -7,19 +7,19 @@ class AutograderError(Exception):
     exit_code = 1
 
 
-class KitFault(AutograderError):
+class InternalError(AutograderError):
     """The kit itself is at fault. Never charged to a student; exits 1, loudly."""
 
     exit_code = 1
 
 
-class WrongUse(AutograderError):
+class UsageError(AutograderError):
     """A wrong argument or unreadable input; exits 2."""
 
     exit_code = 2
 
 
-class SurroundingsLack(AutograderError):
+class MissingRequirement(AutograderError):
     """Something around the kit is missing (isolation, an extra, disk, a lock); exits 3."""
 
     exit_code = 3

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 import torch
 
-from autograder.sandbox.guest import calls, clean, describe, loading, modules
+from autograder.sandbox.guest import calls, describe, loading, modules, reset_state
 from autograder.sandbox.host import faults
 from autograder.sandbox.host.foresight import Foretold, Script
 from autograder.sandbox.host.loaded import Found, LoadReport
@@ -35,7 +35,10 @@ class DirectSession:
     output = ""
 
     def __init__(
-        self, names: tuple[NameSpec, ...], files: tuple[wire.SourceFile, ...], output: clean.Output
+        self,
+        names: tuple[NameSpec, ...],
+        files: tuple[wire.SourceFile, ...],
+        output: reset_state.Output,
     ) -> None:
         self._specs = {spec.name: spec for spec in names}
         self._files = files
@@ -63,9 +66,9 @@ class DirectSession:
     def _load(self, source: str | None, called: bool = True) -> None:
         self.close()
         self._handles.clear()
-        clean.reset(seed_of("load"), True)
+        reset_state.reset(seed_of("load"), True)
         loaded = loading.load(self._files, tuple(self._specs.values()))
-        clean.drop_modes()
+        reset_state.drop_modes()
         self._output.take()
         self._loaded, self._objects = loaded, dict(loaded.objects)
         self.guest_number += 1
@@ -157,7 +160,7 @@ class DirectSession:
             build: Any = self._objects[name]
             match = loading.arguments.fit(build, {k: self._sent(v) for k, v in given.items()})
             made = build(*match.arguments, **match.keywords)
-            clean.drop_modes()
+            reset_state.drop_modes()
         except BaseException as error:
             raise self._fault(name, error) from None
         proxy = self._proxy(name, made, tuple(match.notes), tuple(match.dropped))
@@ -209,7 +212,7 @@ class DirectSession:
                 )
             else:
                 output = called(*handed, **named)
-            clean.drop_modes()
+            reset_state.drop_modes()
             if cotangent is not None:
                 if not isinstance(target, str):
                     sources.update(modules.parameters(called))
@@ -318,7 +321,7 @@ class DirectSession:
     def _begin(self, grad_enabled: bool) -> None:
         self._requests += 1
         (seed,) = seeds_of(self._check, self._requests, 1)
-        clean.reset(seed, grad_enabled)
+        reset_state.reset(seed, grad_enabled)
         if self._deferred is not None:
             error, self._deferred = self._deferred, None
             raise self._fault("", error)
@@ -326,7 +329,7 @@ class DirectSession:
     def _fault(self, name: str, error: BaseException) -> faults.StudentFault:
         if isinstance(error, KeyboardInterrupt):
             raise error
-        clean.drop_modes()
+        reset_state.drop_modes()
         assert self._loaded is not None
         return faults.fault(name, describe.raised(error, self._loaded.sources))
 

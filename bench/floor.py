@@ -20,7 +20,7 @@ from autograder.diagnosis.catalogue import load_catalogue
 from autograder.grading.exchange import Answer, Fault, Graded, Request
 from autograder.grading.grading import entries_of
 from autograder.grading.judge import Judge
-from autograder.sandbox.guest import clean, loading
+from autograder.sandbox.guest import loading, reset_state
 from autograder.sandbox.host.room import File, NameSpec, Sandbox
 from autograder.sandbox.host.session import Session
 from autograder.sandbox.protocol import wire
@@ -34,7 +34,9 @@ STREAMS = ("stdout", "__stdout__", "stderr", "__stderr__", "stdin", "__stdin__")
 class DirectSandbox(Sandbox):
     """What the judge takes for a sandbox."""
 
-    def __init__(self, limits: Limits, names: tuple[NameSpec, ...], output: clean.Output) -> None:
+    def __init__(
+        self, limits: Limits, names: tuple[NameSpec, ...], output: reset_state.Output
+    ) -> None:
         self.limits = limits
         self.names = names
         self._output = output
@@ -90,7 +92,7 @@ def grade_here(assignment: Assignment, work: tuple[Submission, ...]) -> tuple[Ti
     for stage in assignment.stages:
         load_catalogue(stage.misconceptions)  # while imports are still the kit's own
     streams = {name: getattr(sys, name) for name in STREAMS}
-    output = clean.quiet(assignment.limits.output_chars)
+    output = reset_state.quiet(assignment.limits.output_chars)
     sys.stderr = streams["stderr"]
     try:
         names = tuple(

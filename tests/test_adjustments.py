@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from autograder.assignment.assignment import load_assignment
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.exports.grades import grades_csv
 from autograder.gradebook.adjustments import Adjustment, adjusted, adjusted_results, place_of
 from autograder.gradebook.gradebook import Gradebook
@@ -87,11 +87,11 @@ class TestPlaces:
         assert (stage.id, criterion, points) == ("causal", "masking", 9.0)
 
     def test_without_the_stage_the_choices_are_told(self) -> None:
-        with pytest.raises(WrongUse, match="name one of causal/masking, multi_head/masking"):
+        with pytest.raises(UsageError, match="name one of causal/masking, multi_head/masking"):
             place_of(STAGES, "masking")
 
     def test_one_that_is_not_there_is_told_with_those_that_are(self) -> None:
-        with pytest.raises(WrongUse, match="'causal/peeking'; there are simplified/scores"):
+        with pytest.raises(UsageError, match="'causal/peeking'; there are simplified/scores"):
             place_of(STAGES, "causal/peeking")
 
 

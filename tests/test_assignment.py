@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from autograder.assignment import assignment as module
 from autograder.assignment.assignment import Assignment, anchors, load_assignment
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[1]
 OURS = ROOT / "assignments" / "attention" / "assignment.toml"
@@ -156,7 +156,9 @@ class TestTheAttentionAssignment:
         assert attention.stage("causal").criterion("masking").points == 9
 
     def test_an_unknown_stage_is_told_with_the_known_ones(self, attention: Assignment) -> None:
-        with pytest.raises(WrongUse, match=r"'casual'.*simplified, trainable, causal, multi_head"):
+        with pytest.raises(
+            UsageError, match=r"'casual'.*simplified, trainable, causal, multi_head"
+        ):
             attention.stage("casual")
 
     def test_library_softmax_counts_within_softmax_only(self, attention: Assignment) -> None:
@@ -191,7 +193,7 @@ class TestStrictness:
     def test_what_does_not_fit_is_told_with_its_place(
         self, load: Load, old: str, new: str, told: str
     ) -> None:
-        with pytest.raises(WrongUse, match=rf"assignment\.toml: .*{told}"):
+        with pytest.raises(UsageError, match=rf"assignment\.toml: .*{told}"):
             load(old, new)
 
     @pytest.mark.parametrize(
@@ -215,7 +217,7 @@ class TestStrictness:
     def test_points_that_do_not_add_up_are_told_with_both_sums(
         self, load: Load, old: str, new: str, told: str
     ) -> None:
-        with pytest.raises(WrongUse, match=told):
+        with pytest.raises(UsageError, match=told):
             load(old, new)
 
     @pytest.mark.parametrize(
@@ -247,13 +249,13 @@ class TestStrictness:
     def test_what_refers_to_nothing_is_refused(
         self, load: Load, old: str, new: str, told: str
     ) -> None:
-        with pytest.raises(WrongUse, match=told):
+        with pytest.raises(UsageError, match=told):
             load(old, new)
 
     def test_two_stages_of_one_id_are_refused(self, tmp_path: Path) -> None:
         stage = SMALL[SMALL.index("[[stages]]") :]
         text = SMALL.replace("points = 5", "points = 10", 1) + stage
-        with pytest.raises(WrongUse, match="the stage first is there twice"):
+        with pytest.raises(UsageError, match="the stage first is there twice"):
             load_assignment(write_small(tmp_path, text))
 
     @given(data=st.data())

@@ -17,7 +17,7 @@ from autograder.calibration.variants import (
     wrong_variants,
 )
 from autograder.diagnosis.catalogue import load_catalogue
-from autograder.errors import SurroundingsLack, WrongUse
+from autograder.errors import MissingRequirement, UsageError
 from autograder.grading.executor import LocalExecutor, cores
 from autograder.grading.worker import Worker
 from autograder.submissions.submission import SourceFile, Submission
@@ -109,7 +109,7 @@ def test_every_mistake_can_be_made_in_some_name() -> None:
 def test_a_manifest_that_cannot_be_read_is_wrong_use(tmp_path: Path) -> None:
     (tmp_path / "wrong").mkdir()
     (tmp_path / "wrong" / "manifest.toml").write_text("[[variant]]\nfile = 'a.py'\n")
-    with pytest.raises(WrongUse, match=r"manifest\.toml"):
+    with pytest.raises(UsageError, match=r"manifest\.toml"):
         wrong_variants(tmp_path)
 
 
@@ -123,14 +123,14 @@ def test_an_assignment_without_a_checkout_says_what_it_lacks_and_what_it_can_pro
         **{name: getattr(ASSIGNMENT, name) for name in ASSIGNMENT.__struct_fields__}
         | {"folder": tmp_path / "assignments" / "attention"}
     )
-    with pytest.raises(SurroundingsLack, match="--only solutions") as raised:
+    with pytest.raises(MissingRequirement, match="--only solutions") as raised:
         Plan(alone).part("right")
     assert raised.value.exit_code == 3
     assert Plan(alone).part("mutants").cases
 
 
 def test_a_part_that_is_not_there_is_wrong_use_and_the_others_are_named() -> None:
-    with pytest.raises(WrongUse, match="'rigth'.*right, misconceptions"):
+    with pytest.raises(UsageError, match="'rigth'.*right, misconceptions"):
         Plan(ASSIGNMENT).part("rigth")
 
 

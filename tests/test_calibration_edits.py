@@ -19,7 +19,7 @@ from autograder.calibration.edits import (
     pairs,
 )
 from autograder.calibration.variants import variants_folder
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 FOLDER = variants_folder(ASSIGNMENT)
@@ -61,11 +61,11 @@ class TestEditing:
     def test_a_text_must_stand_there_as_often_as_is_said(self) -> None:
         twice = edit("shift", Change("y", "z", times=2))
         assert edited(SOURCE, [twice]).count("z") == 2
-        with pytest.raises(WrongUse, match="'y' stands there 2 times, not 1"):
+        with pytest.raises(UsageError, match="'y' stands there 2 times, not 1"):
             edited(SOURCE, [edit("shift", Change("y", "z"))])
 
     def test_a_definition_must_be_there(self) -> None:
-        with pytest.raises(WrongUse, match="there is no turn to edit"):
+        with pytest.raises(UsageError, match="there is no turn to edit"):
             edited(SOURCE, [edit("turn", Change("x", "y"))])
 
 

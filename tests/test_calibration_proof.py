@@ -20,7 +20,7 @@ from autograder.calibration.cases import (
 from autograder.calibration.proof import FAILED, PARTS, Plan, graded, one_coding_each
 from autograder.calibration.variants import variants_folder, wrong_cases, wrong_variants
 from autograder.cli.main import app
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.grading.exchange import Graded
 from autograder.results.result import SCHEMA, Result
 from autograder.submissions.submission import Submission
@@ -42,7 +42,7 @@ class Marked:
     def submit(self, submission: Submission, stages: tuple[str, ...] | None) -> Future[Graded]:
         future: Future[Graded] = Future()
         if submission.name == "broken":
-            future.set_exception(KitFault("the worker died"))
+            future.set_exception(InternalError("the worker died"))
         else:
             score = self.scores[submission.name]
             result = Result(SCHEMA, submission.name, "d", "attention", score, 100.0, (), ())

@@ -17,7 +17,7 @@ import autograder.scoring.verdict
 from autograder.assignment.assignment import Stage, load_assignment
 from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
 from autograder.diagnosis.chain import Given
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.release.stubs import leaks
 from autograder.release.template import solution_lines
 
@@ -509,7 +509,7 @@ def test_mistakes_of_a_name_keep_the_catalogues_order() -> None:
 
 
 def test_an_unknown_id_is_the_kits_fault() -> None:
-    with pytest.raises(KitFault, match="no-such-mistake"):
+    with pytest.raises(InternalError, match="no-such-mistake"):
         catalogue_of(ASSIGNMENT.stage("causal")).named("no-such-mistake")
 
 
@@ -523,5 +523,5 @@ def doubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_two_mistakes_of_one_id_are_the_kits_fault(doubled: str) -> None:
-    with pytest.raises(KitFault, match="two misconceptions are called 'a'"):
+    with pytest.raises(InternalError, match="two misconceptions are called 'a'"):
         load_catalogue(doubled)

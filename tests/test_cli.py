@@ -22,7 +22,7 @@ from typer.testing import Result as Outcome
 
 from autograder.assignment.assignment import load_assignment
 from autograder.cli.main import app
-from autograder.errors import KitFault, SurroundingsLack
+from autograder.errors import InternalError, MissingRequirement
 from autograder.gradebook.gradebook import Gradebook
 from autograder.results.details import AttentionSeen, Details, HeadWeights
 from autograder.results.result import CriterionResult, Result, StageResult, decode_result
@@ -138,8 +138,8 @@ class TestCheck:
     @pytest.mark.parametrize(
         ("error", "code", "told"),
         [
-            (KitFault("the worker died"), 1, "autograder: the worker died\n"),
-            (SurroundingsLack("no isolation"), 3, "autograder: no isolation\n"),
+            (InternalError("the worker died"), 1, "autograder: the worker died\n"),
+            (MissingRequirement("no isolation"), 3, "autograder: no isolation\n"),
             (KeyboardInterrupt(), 130, "autograder: interrupted; what was finished is kept\n"),
             (ZeroDivisionError("x\x1b[2J\ny"), 1, "a fault of the kit: ZeroDivisionError: x"),
         ],
@@ -178,7 +178,7 @@ class TestGrade:
     def test_a_fault_of_the_kit_ends_with_1_after_all_others(
         self, worker: type[StandIn], folder: Path, tmp_path: Path
     ) -> None:
-        worker.error = KitFault("the worker died")
+        worker.error = InternalError("the worker died")
         outcome = run("grade", folder, "--out", tmp_path / "out")
         assert outcome.exit_code == 1
         assert "the kit failed on 2 of 3 submissions (ada, bob)" in outcome.stderr

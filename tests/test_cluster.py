@@ -13,7 +13,7 @@ import pytest
 
 from autograder.assignment.assignment import load_assignment
 from autograder.assignment.secret import load_secret
-from autograder.errors import SurroundingsLack
+from autograder.errors import MissingRequirement
 from autograder.grading.cluster import ClusterExecutor
 from autograder.grading.cluster_worker import Facts, facts, processor
 from autograder.results.grading_key import grading_key
@@ -117,7 +117,7 @@ def test_a_cluster_in_another_state_is_refused_and_told_in_what_it_differs(
     scheduler: str, workers: "list[subprocess.Popen[bytes]]"
 ) -> None:
     mine = Facts(grading_key(ASSIGNMENT, b"another secret"), processor())
-    with pytest.raises(SurroundingsLack, match="has another secret than this machine"):
+    with pytest.raises(MissingRequirement, match="has another secret than this machine"):
         ClusterExecutor(scheduler, mine, ASSIGNMENT.folder, None)
 
 
@@ -137,7 +137,7 @@ def test_an_assignment_that_is_not_there_is_told(
 ) -> None:
     mine = Facts(grading_key(ASSIGNMENT, load_secret(ASSIGNMENT)), processor())
     with pytest.raises(
-        SurroundingsLack, match="neither an assignment.toml nor a folder that holds one"
+        MissingRequirement, match="neither an assignment.toml nor a folder that holds one"
     ):
         ClusterExecutor(scheduler, mine, tmp_path, None)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.assignment.assignment import Limits
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.downloads.recognise import PLATFORMS
 from autograder.submissions.entries import absentees, entries_of, strangers
 from autograder.submissions.intake import Unreadable
@@ -56,16 +56,18 @@ class TestWithoutRoster:
 
     def test_a_file_that_is_no_zip_is_refused(self, tmp_path: Path) -> None:
         lay(tmp_path, "ada.py", "ada.zip")
-        with pytest.raises(WrongUse, match="a folder was expected, or a platform's bulk download"):
+        with pytest.raises(
+            UsageError, match="a folder was expected, or a platform's bulk download"
+        ):
             entries_of(tmp_path / "ada.py", OUT)
-        with pytest.raises(WrongUse, match="not a zip, or a damaged one"):
+        with pytest.raises(UsageError, match="not a zip, or a damaged one"):
             entries_of(tmp_path / "ada.zip", OUT)
 
     def test_a_zip_of_no_platform_says_what_to_do(self, tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
             archive.writestr("ada.py", "x = 1")
             archive.writestr("ben.py", "x = 1")
-        with pytest.raises(WrongUse, match="no platform's bulk download; unpack it"):
+        with pytest.raises(UsageError, match="no platform's bulk download; unpack it"):
             entries_of(tmp_path / "class.zip", OUT)
 
     def test_names_in_a_zip_that_lead_out_are_told_and_cost_nobody_else_anything(
@@ -149,7 +151,7 @@ class TestWithRoster:
     def test_two_entries_of_one_student_are_refused_by_their_names(self, tmp_path: Path) -> None:
         lay(tmp_path, "Ada Sample.py", "sample, ada.py")
         with pytest.raises(
-            WrongUse, match="Ada Sample.py and sample, ada.py are both entries of ada"
+            UsageError, match="Ada Sample.py and sample, ada.py are both entries of ada"
         ):
             entries_of(tmp_path, OUT, ROSTER)
 

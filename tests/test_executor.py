@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from autograder.assignment.assignment import load_assignment
-from autograder.errors import KitFault, SurroundingsLack
+from autograder.errors import InternalError, MissingRequirement
 from autograder.grading.executor import LocalExecutor, cores
 from autograder.grading.worker import Worker
 from autograder.submissions.submission import Submission, read_submission
@@ -27,7 +27,7 @@ class Shop:
         self.made = 0
         self.ended = 0
         self.deaths: dict[str, int] = {}  # how often grading a submission kills the worker
-        self.error: Exception = KitFault("the worker died")
+        self.error: Exception = InternalError("the worker died")
         self.cannot_start: Exception | None = None
         self.graded: list[str] = []
 
@@ -60,7 +60,7 @@ class StandIn:
             raise self.shop.error
         if submission.name == "endless":
             self.stopped.wait()
-            raise KitFault("the worker was ended")
+            raise InternalError("the worker was ended")
         self.shop.graded.append(submission.name)
         return SimpleNamespace(result=submission.name)
 
@@ -104,7 +104,7 @@ def test_a_submission_that_kills_two_workers_is_given_up_and_the_next_graded(
 ) -> None:
     shop.deaths["a"] = 2
     first, second = executor.submit(work("a"), None), executor.submit(work("b"), None)
-    with pytest.raises(KitFault, match="the worker died"):
+    with pytest.raises(InternalError, match="the worker died"):
         first.result()
     assert second.result().result == "b"
     assert shop.made == 3
@@ -119,16 +119,16 @@ def test_an_unexpected_error_is_treated_like_a_death(executor: LocalExecutor, sh
 
 def test_what_the_surroundings_lack_is_not_tried_again(executor: LocalExecutor, shop: Shop) -> None:
     shop.deaths["a"] = 2
-    shop.error = SurroundingsLack("no isolation")
-    with pytest.raises(SurroundingsLack):
+    shop.error = MissingRequirement("no isolation")
+    with pytest.raises(MissingRequirement):
         executor.submit(work("a"), None).result()
     assert shop.deaths["a"] == 1
 
 
 def test_a_worker_that_cannot_start_is_told_when_isolation_is_asked_for(shop: Shop) -> None:
-    shop.cannot_start = SurroundingsLack("no isolation")
+    shop.cannot_start = MissingRequirement("no isolation")
     executor = LocalExecutor(shop, 1)
-    with pytest.raises(SurroundingsLack, match="no isolation"):
+    with pytest.raises(MissingRequirement, match="no isolation"):
         _ = executor.isolation
     executor.close()
 
@@ -163,7 +163,7 @@ def test_closing_ends_what_is_being_graded_and_drops_what_waits(shop: Shop) -> N
     while not endless.running():
         threading.Event().wait(0.01)
     executor.close()
-    assert isinstance(endless.exception(), KitFault)
+    assert isinstance(endless.exception(), InternalError)
     assert waiting.cancelled()
     assert shop.graded == []
     assert shop.ended == shop.made == 1

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from autograder.assignment.assignment import Limits, load_assignment
-from autograder.sandbox.host.inmate import Inmate
+from autograder.sandbox.host.guest_process import GuestProcess
 from autograder.sandbox.host.rehearsal import Rehearsal
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.host.session import Session
@@ -77,13 +77,13 @@ def begin(sandbox: Sandbox) -> Iterator[Callable[[str], Session]]:
 @pytest.fixture
 def frames(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     counted: list[int] = []
-    ask = Inmate.ask
+    ask = GuestProcess.ask
 
-    def counting(inmate: Inmate, operations: Sequence[object], *others: Any) -> Any:
+    def counting(inmate: GuestProcess, operations: Sequence[object], *others: Any) -> Any:
         counted.append(len(operations))
         return ask(inmate, operations, *others)
 
-    monkeypatch.setattr(Inmate, "ask", counting)
+    monkeypatch.setattr(GuestProcess, "ask", counting)
     return counted
 
 

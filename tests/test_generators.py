@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from autograder.assignment.assignment import Limits
-from autograder.sandbox.guest import clean
+from autograder.sandbox.guest import reset_state
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.host.session import Session
 from autograder.submissions.submission import SourceFile
@@ -79,33 +79,33 @@ class TestSeeding:
     def seeded(self, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         """The seeds given to Python's and numpy's generators."""
         seeds: list[int] = []
-        monkeypatch.setattr(clean, "_seeds_everything", True)
-        monkeypatch.setattr(clean, "_seed_others", seeds.append)
+        monkeypatch.setattr(reset_state, "_seeds_everything", True)
+        monkeypatch.setattr(reset_state, "_seed_others", seeds.append)
         return seeds
 
     def test_leaves_out_generators_that_nothing_imported_leads_to(self, seeded: list[int]) -> None:
-        clean.reset(1, True)
-        clean.nothing_imported()
+        reset_state.reset(1, True)
+        reset_state.nothing_imported()
         for library in ("torch", "math", "typing"):
-            clean.imported(library)
-        clean.reset(2, True)
+            reset_state.imported(library)
+        reset_state.reset(2, True)
         assert seeded == [1]
 
     @pytest.mark.parametrize("library", ["random", "numpy", "sys", "scipy", "nowhere"])
     def test_makes_up_for_it_as_soon_as_something_does(
         self, seeded: list[int], library: str
     ) -> None:
-        clean.reset(1, True)
-        clean.nothing_imported()
-        clean.reset(2, True)
-        clean.imported(library)
-        clean.imported(library)
-        clean.reset(3, True)
+        reset_state.reset(1, True)
+        reset_state.nothing_imported()
+        reset_state.reset(2, True)
+        reset_state.imported(library)
+        reset_state.imported(library)
+        reset_state.reset(3, True)
         assert seeded == [1, 2, 3]
 
 
 def test_what_is_printed_is_bounded_for_each_operation() -> None:
-    output = clean.Output(10)
+    output = reset_state.Output(10)
     for text in ("a" * 20, "b" * 20):
         output.write(text)
         assert output.take() == text[:10]

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.errors import SurroundingsLack, WrongUse
+from autograder.errors import MissingRequirement, UsageError
 from autograder.gradebook.gradebook import Gradebook, Record, Run
 from autograder.results.grading_key import GradingKey
 from autograder.results.result import Result
@@ -105,7 +105,7 @@ class TestRuns:
         assert book.run(run.id).isolation == "bubblewrap"
 
     def test_an_unknown_number_is_wrong_use(self, book: Gradebook) -> None:
-        with pytest.raises(WrongUse, match="no run has the number 7"):
+        with pytest.raises(UsageError, match="no run has the number 7"):
             book.run(7)
 
 
@@ -172,28 +172,28 @@ class TestResults:
 
 class TestSurroundings:
     def test_a_folder_without_a_gradebook_is_wrong_use(self, tmp_path: Path) -> None:
-        with pytest.raises(WrongUse, match=r"no gradebook\.sqlite in it"):
+        with pytest.raises(UsageError, match=r"no gradebook\.sqlite in it"):
             Gradebook(tmp_path)
         assert list(tmp_path.iterdir()) == []
 
     def test_a_file_that_is_no_gradebook_is_wrong_use(self, tmp_path: Path) -> None:
         (tmp_path / "gradebook.sqlite").write_bytes(b"not a database, but long enough " * 50)
-        with pytest.raises(WrongUse, match="not a gradebook"):
+        with pytest.raises(UsageError, match="not a gradebook"):
             Gradebook(tmp_path)
 
     def test_a_gradebook_of_a_later_kit_is_wrong_use(self, tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "gradebook.sqlite") as database:
             database.execute("pragma user_version = 99")
-        with pytest.raises(WrongUse, match="tables of version 99"):
+        with pytest.raises(UsageError, match="tables of version 99"):
             Gradebook(tmp_path)
 
     def test_a_file_in_place_of_the_folder_is_wrong_use(self, tmp_path: Path) -> None:
         (tmp_path / "out").touch()
-        with pytest.raises(WrongUse, match="a file, not a folder"):
+        with pytest.raises(UsageError, match="a file, not a folder"):
             Gradebook(tmp_path / "out", create=True)
 
     def test_a_folder_in_use_is_told_so(self, book: Gradebook) -> None:
-        with pytest.raises(SurroundingsLack, match="in use by another run"):
+        with pytest.raises(MissingRequirement, match="in use by another run"):
             Gradebook(book.folder)
 
     def test_a_closed_gradebook_gives_the_folder_free(self, book: Gradebook) -> None:
@@ -202,7 +202,7 @@ class TestSurroundings:
             assert again.last_run() is None
 
     def test_a_folder_that_cannot_be_made_is_told_so(self) -> None:
-        with pytest.raises(SurroundingsLack, match="cannot be written"):
+        with pytest.raises(MissingRequirement, match="cannot be written"):
             Gradebook(Path("/proc/out"), create=True)
 
 
@@ -210,7 +210,7 @@ WRITE_UNTIL_FULL = """
     import resource, signal, sys
     from pathlib import Path
     from tests_of_gradebook import KEY, begin, record
-    from autograder.errors import SurroundingsLack
+    from autograder.errors import MissingRequirement
     from autograder.gradebook.gradebook import Gradebook
 
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -221,7 +221,7 @@ WRITE_UNTIL_FULL = """
         try:
             for number in range(10_000):
                 book.add(run, record(f"student {number}"), reusable=True)
-        except SurroundingsLack as error:
+        except MissingRequirement as error:
             print(number, error)
 """
 

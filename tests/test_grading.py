@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from autograder.assignment.assignment import Assignment, load_assignment
-from autograder.errors import KitFault, SurroundingsLack, WrongUse
+from autograder.errors import InternalError, MissingRequirement, UsageError
 from autograder.gradebook.gradebook import Gradebook
 from autograder.grading.grading import (
     Job,
@@ -169,11 +169,11 @@ class TestEntries:
     @pytest.mark.parametrize("name", ["ada.py", "ada.zip", "ADA.ipynb"])
     def test_two_entries_of_one_name_are_wrong_use(self, folder: Path, name: str) -> None:
         (folder / name).touch()
-        with pytest.raises(WrongUse, match="are both entries of .*; keep one of them"):
+        with pytest.raises(UsageError, match="are both entries of .*; keep one of them"):
             entries_of(folder, OUT)
 
     def test_a_folder_that_is_not_there_is_wrong_use(self, folder: Path) -> None:
-        with pytest.raises(WrongUse, match="no such folder"):
+        with pytest.raises(UsageError, match="no such folder"):
             entries_of(folder / "nowhere", OUT)
 
     def test_results_in_the_class_folder_are_no_entry(self, folder: Path) -> None:
@@ -182,11 +182,11 @@ class TestEntries:
         assert names == ["ada", "bob", "eve", "zoë"]
 
     def test_results_cannot_lie_among_the_entries(self, folder: Path) -> None:
-        with pytest.raises(WrongUse, match="a folder of their own"):
+        with pytest.raises(UsageError, match="a folder of their own"):
             entries_of(folder, folder)
 
     def test_an_empty_class_is_wrong_use(self, tmp_path: Path) -> None:
-        with pytest.raises(WrongUse, match="no submissions in it"):
+        with pytest.raises(UsageError, match="no submissions in it"):
             entries_of(tmp_path, OUT)
 
 
@@ -285,7 +285,7 @@ class TestFailures:
     def test_a_fault_of_the_kit_leaves_one_score_open_and_grades_the_rest(
         self, run: Run, executor: StandIn, tmp_path: Path
     ) -> None:
-        executor.failing["ada"] = KitFault("the worker died")
+        executor.failing["ada"] = InternalError("the worker died")
         fault = ungraded(run())
         assert "failed on 1 of 4 submissions (ada)" in str(fault)
         rows = list(csv.DictReader((tmp_path / "out" / "grades.csv").open()))
@@ -309,14 +309,14 @@ class TestFailures:
         assert executor.graded == ["ada"]
 
     def test_what_the_surroundings_lack_ends_the_run(self, run: Run, executor: StandIn) -> None:
-        executor.failing["bob"] = SurroundingsLack("no isolation")
-        with pytest.raises(SurroundingsLack):
+        executor.failing["bob"] = MissingRequirement("no isolation")
+        with pytest.raises(MissingRequirement):
             run()
         assert executor.closed == 1
 
     def test_weak_isolation_is_refused_unless_asked_for(self, run: Run, executor: StandIn) -> None:
         executor.isolation = "process"
-        with pytest.raises(SurroundingsLack, match="take it with --isolation process"):
+        with pytest.raises(MissingRequirement, match="take it with --isolation process"):
             run()
         assert executor.graded == []
         assert len(run(isolation="process")) == 4
@@ -356,7 +356,7 @@ class TestFailures:
     ) -> None:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "students").touch()  # where a folder has to be
-        with pytest.raises(SurroundingsLack, match="what was graded is kept"):
+        with pytest.raises(MissingRequirement, match="what was graded is kept"):
             run()
         graded = list(executor.graded)
         (tmp_path / "out" / "students").unlink()
@@ -386,7 +386,7 @@ class TestReport:
 
     def test_without_a_run_it_is_wrong_use(self, tmp_path: Path) -> None:
         Gradebook(tmp_path / "out", create=True).close()
-        with pytest.raises(WrongUse, match="nothing was graded into it yet"):
+        with pytest.raises(UsageError, match="nothing was graded into it yet"):
             report_class(tmp_path / "out")
 
 

@@ -12,7 +12,7 @@ from autograder.checks import marks
 from autograder.checks.marks import ATTRIBUTE, Check, check_of, criterion, own, setting, values
 from autograder.checks.plugin import check_files
 from autograder.diagnosis.catalogue import load_catalogue
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 
@@ -221,7 +221,7 @@ def test_a_test_of_several_names_is_one_check_for_each(items: dict[str, pytest.F
 
 
 def test_a_test_that_says_nothing_is_the_kits_fault(items: dict[str, pytest.Function]) -> None:
-    with pytest.raises(KitFault, match="does not say which criterion"):
+    with pytest.raises(InternalError, match="does not say which criterion"):
         check_of(items["test_that_says_nothing"])
 
 

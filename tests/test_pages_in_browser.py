@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Error, Page, sync_playwright
 
 from autograder.assignment.assignment import load_assignment
 from autograder.gradebook.class_analysis import Graded
-from autograder.grading.files import write_class, write_student
+from autograder.grading.result_files import write_class, write_student
 from autograder.results.details import AttentionSeen, Details, HeadWeights, Matrix
 from autograder.results.result import CriterionResult, Result, StageResult
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
 import notebook_class  # noqa: E402
 
 from autograder.assignment.assignment import Assignment, load_assignment  # noqa: E402
-from autograder.errors import WrongUse  # noqa: E402
+from autograder.errors import UsageError  # noqa: E402
 from autograder.platforms.results_json import Results, check  # noqa: E402
 from autograder.release.gradescope import bundle, bundle_files, pinned  # noqa: E402
 from autograder.sandbox.host.ladder import lack  # noqa: E402
@@ -239,5 +239,5 @@ class TestTheBundle:
         subprocess.run(["sh", "-n"], input=bundle_files(assignment)[name], check=True)
 
     def test_a_level_that_there_is_not_is_refused(self, assignment: Assignment) -> None:
-        with pytest.raises(WrongUse, match="no isolation level 'moat'"):
+        with pytest.raises(UsageError, match="no isolation level 'moat'"):
             bundle_files(assignment, "moat")

@@ -21,13 +21,13 @@ sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
 import notebook_class  # noqa: E402
 
 from autograder.assignment.assignment import load_assignment  # noqa: E402
-from autograder.errors import WrongUse  # noqa: E402
+from autograder.errors import UsageError  # noqa: E402
 from autograder.platforms.nbgrader import check_points, fill, is_explained  # noqa: E402
 from autograder.platforms.warm import unreadable  # noqa: E402
 from autograder.release import stubs  # noqa: E402
 from autograder.release.nbgrader import nbgrader_files  # noqa: E402
 from autograder.release.template import solution_lines  # noqa: E402
-from autograder.results.names import criteria_of, results_of  # noqa: E402
+from autograder.results.criterion_keys import criteria_of, results_of  # noqa: E402
 from autograder.results.result import Result, decode_result  # noqa: E402
 
 ATTENTION = load_assignment(ROOT)
@@ -298,7 +298,7 @@ class TestCellsThatTheKitDoesNotKnow:
 
     def test_an_automatic_test_of_a_teachers_own_is_refused(self) -> None:
         cell = v4.new_code_cell("assert True", metadata=marked("own-test", points=3))
-        with pytest.raises(WrongUse, match="the cell own-test is an automatic test"):
+        with pytest.raises(UsageError, match="the cell own-test is an automatic test"):
             fill(v4.new_notebook(cells=[cell]), {}, unreadable(ATTENTION, "x", ""), True)
 
     def test_a_manually_graded_answer_and_a_test_of_no_points_are_left_alone(self) -> None:
@@ -313,7 +313,9 @@ class TestCellsThatTheKitDoesNotKnow:
     def test_points_that_changed_since_are_an_error(self) -> None:
         earned = results_of(unreadable(ATTENTION, "x", ""), ATTENTION)
         check_points({"causal-masking": 9.0}, earned)
-        with pytest.raises(WrongUse, match="causal-masking is worth 8 points and the criterion 9"):
+        with pytest.raises(
+            UsageError, match="causal-masking is worth 8 points and the criterion 9"
+        ):
             check_points({"causal-masking": 8.0}, earned)
 
     @pytest.mark.parametrize(

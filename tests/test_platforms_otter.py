@@ -22,14 +22,14 @@ sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
 import notebook_class  # noqa: E402
 
 from autograder.assignment.assignment import Assignment, load_assignment  # noqa: E402
-from autograder.errors import KitFault  # noqa: E402
+from autograder.errors import InternalError  # noqa: E402
 from autograder.platforms import gradescope  # noqa: E402
 from autograder.platforms.otter import BehindTheWall  # noqa: E402
 from autograder.platforms.warm import WarmJudge  # noqa: E402
 from autograder.release import stubs  # noqa: E402
 from autograder.release.otter import otter_files  # noqa: E402
 from autograder.release.template import solution_lines  # noqa: E402
-from autograder.results.names import criteria_of, results_of  # noqa: E402
+from autograder.results.criterion_keys import criteria_of, results_of  # noqa: E402
 
 ATTENTION = load_assignment(ROOT)
 BIN = Path(sys.executable).parent
@@ -229,7 +229,7 @@ class TestTheGrades:
         questions = {key: float(each.points) for key, (_, each) in criteria_of(ATTENTION).items()}
         del questions["causal-masking"]
         results = GradingResults([question(*each) for each in [*questions.items(), (name, points)]])
-        with pytest.raises(KitFault, match=told):
+        with pytest.raises(InternalError, match=told):
             plugin.after_grading(results)
 
 

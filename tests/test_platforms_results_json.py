@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from autograder.assignment.assignment import Assignment, load_assignment
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.platforms.results_json import check, encode, failed, results_of
 from autograder.platforms.warm import unreadable
 from autograder.results.result import Result, decode_result
@@ -116,5 +116,5 @@ class TestTheCheck:
         good: dict[str, object] = json.loads(encode(results_of(EXAMPLES["ada"], ATTENTION)))
         good["tests"] = []
         check(json.dumps(good).encode())
-        with pytest.raises(KitFault, match=told):
+        with pytest.raises(InternalError, match=told):
             check(json.dumps(good | change).encode())

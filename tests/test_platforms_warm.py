@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from autograder.assignment.assignment import load_assignment
-from autograder.errors import KitFault, SurroundingsLack, WrongUse
+from autograder.errors import InternalError, MissingRequirement, UsageError
 from autograder.grading.exchange import Graded
 from autograder.platforms import warm
 from autograder.platforms.warm import WarmJudge, unreadable
-from autograder.results.names import criteria_of, results_of
+from autograder.results.criterion_keys import criteria_of, results_of
 from autograder.submissions.submission import Submission
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -62,7 +62,7 @@ class FakeWorker:
         self.asked.append(submission.name)
         if self.failures:
             self.failures -= 1
-            raise KitFault("the worker died")
+            raise InternalError("the worker died")
         result = unreadable(ATTENTION, submission.name, submission.digest)
         return Graded(result, 0.0, 0.0, self.isolation)
 
@@ -121,7 +121,7 @@ class TestWorkThatIsBegunAhead:
         judge, worker = fake
         worker.failures = 2  # an executor tries twice
         judge.begin(EXAMPLE, "farid")
-        with pytest.raises(KitFault, match="the worker died"):
+        with pytest.raises(InternalError, match="the worker died"):
             judge.grade(EXAMPLE, "farid")
         assert judge.grade(EXAMPLE, "farid").submission == "farid"
 
@@ -131,7 +131,7 @@ class TestWorkThatIsBegunAhead:
         judge, worker = fake
         monkeypatch.setattr(worker, "isolation", "process")
         judge.begin(EXAMPLE, "farid")
-        with pytest.raises(SurroundingsLack, match="no isolation but a separate process"):
+        with pytest.raises(MissingRequirement, match="no isolation but a separate process"):
             judge.grade(EXAMPLE, "farid")
         assert worker.asked == []
         assert worker.killed
@@ -150,6 +150,6 @@ def test_after_a_rest_its_worker_is_gone_and_comes_back_when_asked() -> None:
 
 def test_what_cannot_start_is_told_and_costs_nobody_a_point() -> None:
     judge = WarmJudge(ATTENTION, "moat")
-    with pytest.raises(WrongUse, match="no isolation level 'moat'"):
+    with pytest.raises(UsageError, match="no isolation level 'moat'"):
         judge.grade(EXAMPLE, "farid")
     assert not judge.is_awake

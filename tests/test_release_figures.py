@@ -9,7 +9,7 @@ import pytest
 from autograder.assignment.assignment import load_assignment
 from autograder.attention import worked_example
 from autograder.attention.figures import FIGURES, figure_files
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.release.template import build_figures, figures_shown
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -118,7 +118,7 @@ def test_a_picture_that_nobody_draws_is_asked_about(tmp_path: Path) -> None:
     handout = tmp_path / "1.md"
     handout.write_text("![a dog](figures/dog.svg)", "utf-8")
     changed = msgspec.structs.replace(stage, handout=handout)
-    with pytest.raises(WrongUse, match=r"1\.md shows figures/dog\.svg, which nobody draws"):
+    with pytest.raises(UsageError, match=r"1\.md shows figures/dog\.svg, which nobody draws"):
         figures_shown(msgspec.structs.replace(ATTENTION, stages=(changed,)))
 
 

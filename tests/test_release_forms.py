@@ -16,13 +16,13 @@ from typer.testing import Result as Outcome
 
 from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.cli.main import app
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.release.built import drift
 from autograder.release.lesson import lessons_of
 from autograder.release.nbgrader import BEGIN, END, nbgrader_files
 from autograder.release.otter import otter_files
 from autograder.release.public_checks import checks_of
-from autograder.results.names import criteria_of
+from autograder.results.criterion_keys import criteria_of
 
 ROOT = Path(__file__).resolve().parents[1]
 ATTENTION = load_assignment(ROOT)
@@ -266,5 +266,5 @@ class TestTheLessons:
     ) -> None:
         with (copied / "student_template" / "tests" / "test_1_simplified.py").open("a") as file:
             file.write(f"\n\n{line}")
-        with pytest.raises(KitFault, match=told):
+        with pytest.raises(InternalError, match=told):
             lessons_of(load_assignment(copied))

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from autograder.assignment.assignment import Stage, load_assignment
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.release.handouts import rubric, with_rubric
 
 ATTENTION = load_assignment()
@@ -72,5 +72,5 @@ class TestRubric:
         assert "| together | 99 | |" in with_rubric(text_of(stage), dearer)
 
     def test_a_handout_without_a_place_for_it_is_refused(self) -> None:
-        with pytest.raises(WrongUse, match=r"1_simplified\.md has no place"):
+        with pytest.raises(UsageError, match=r"1_simplified\.md has no place"):
             with_rubric("# Stage 1\n", ATTENTION.stage("simplified"))

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.release.stubs import find_regions, leaks, solution_lines, stub
 
 SOLUTION = '''\
@@ -101,7 +101,7 @@ class TestStub:
         self, old: str, new: str, told: str
     ) -> None:
         assert old in SOLUTION
-        with pytest.raises(KitFault, match=rf"doubling\.py:\d+: .*{told}"):
+        with pytest.raises(InternalError, match=rf"doubling\.py:\d+: .*{told}"):
             stub_of(SOLUTION.replace(old, new, 1))
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from autograder.assignment.assignment import Stage, load_assignment
-from autograder.errors import KitFault, WrongUse
+from autograder.errors import InternalError, UsageError
 from autograder.release import stubs
 from autograder.release.template import build_template, check_drift, solution_lines, template_files
 
@@ -87,7 +87,7 @@ class TestNoSolutionIsReleased:
         handout.write_text(stage.handout.read_text("utf-8") + "\n    return inputs @ query\n")
         telling = msgspec.structs.replace(stage, handout=handout)
         assignment = msgspec.structs.replace(ATTENTION, stages=(telling, *ATTENTION.stages[1:]))
-        with pytest.raises(KitFault, match=r"handouts/1\.md would give a solution away"):
+        with pytest.raises(InternalError, match=r"handouts/1\.md would give a solution away"):
             template_files(assignment)
 
 
@@ -122,7 +122,7 @@ class TestBuilding:
 
     def test_the_solutions_are_never_overwritten(self) -> None:
         before = [path.read_bytes() for path in sorted(ATTENTION.solutions.glob("*.py"))]
-        with pytest.raises(WrongUse, match="would overwrite the solutions"):
+        with pytest.raises(UsageError, match="would overwrite the solutions"):
             build_template(ATTENTION, ATTENTION.solutions.parent)
         assert [path.read_bytes() for path in sorted(ATTENTION.solutions.glob("*.py"))] == before
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.results.result import (
     SCHEMA,
     SEVERITY,
@@ -154,7 +154,7 @@ def test_a_submission_that_the_kit_failed_on_has_no_score() -> None:
 
 @given(data=st.binary(max_size=60))
 def test_other_bytes_are_no_result(data: bytes) -> None:
-    with pytest.raises(WrongUse, match=r"not a result\.json"):
+    with pytest.raises(UsageError, match=r"not a result\.json"):
         decode_result(data)
 
 
@@ -168,12 +168,12 @@ def test_other_bytes_are_no_result(data: bytes) -> None:
     ],
 )
 def test_a_field_of_another_kind_is_no_result(before: bytes, after: bytes) -> None:
-    with pytest.raises(WrongUse, match=r"not a result\.json"):
+    with pytest.raises(UsageError, match=r"not a result\.json"):
         decode_result(encode_result(small()).replace(before, after))
 
 
 def test_another_schema_is_refused_by_its_number() -> None:
-    with pytest.raises(WrongUse, match=f"schema 7; this kit reads schema {SCHEMA}"):
+    with pytest.raises(UsageError, match=f"schema 7; this kit reads schema {SCHEMA}"):
         decode_result(encode_result(small(schema=7)))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.roster import Person, Roster, people_of, read_roster
 from autograder.submissions.sheet import Sheet
 
@@ -69,7 +69,7 @@ class TestReading:
         assert people(text) == [Person("ada.l", number="2006", login="ada.l")]
 
     def test_two_of_one_name_are_refused_with_their_rows(self) -> None:
-        with pytest.raises(WrongUse, match="roster.csv: line 4: 'ADA' is in line 2 already"):
+        with pytest.raises(UsageError, match="roster.csv: line 4: 'ADA' is in line 2 already"):
             people("student\nada\nben\nADA\n")
 
     def test_of_two_with_one_name_and_no_other_mark_the_number_tells(self) -> None:
@@ -77,12 +77,12 @@ class TestReading:
         assert [each.student for each in people(text)] == ["Sample, Ada", "Sample, Ada 2"]
 
     def test_columns_that_tell_nobody_are_refused(self) -> None:
-        with pytest.raises(WrongUse, match="line 1: no column that tells who it is.*points"):
+        with pytest.raises(UsageError, match="line 1: no column that tells who it is.*points"):
             people("points,group\n1,a\n")
 
     def test_an_empty_roster_is_refused(self, tmp_path: Path) -> None:
         (tmp_path / "r.csv").write_text("student\n\n")
-        with pytest.raises(WrongUse, match="nobody in it"):
+        with pytest.raises(UsageError, match="nobody in it"):
             read_roster(tmp_path / "r.csv")
 
 

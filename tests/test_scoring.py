@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from autograder.assignment.assignment import Assignment, load_assignment
-from autograder.attention.checks.further import Further, Question, questions_to
+from autograder.attention.checks.tie_breaks import Question, TieBreaks, questions_to
 from autograder.checks.evidence import Evidence, Outcome, Recorded
 from autograder.checks.marks import ATTRIBUTE, Check
 from autograder.checks.plugin import check_files
@@ -148,7 +148,7 @@ class Seen:
         self,
         stages: Iterable[str] | None = None,
         assignment: Assignment = ASSIGNMENT,
-        further: Further | None = None,
+        further: TieBreaks | None = None,
     ) -> tuple[Result, dict[str, Any]]:
         session: Any = SimpleNamespace(report=LoadReport(notes=("cell 7 raised",)), matched=())
         trial = Trial(assignment, session, {})
@@ -156,7 +156,7 @@ class Seen:
         return score(assignment, SUBMISSION, trial, self.evidence, chosen, further)
 
 
-class Answering(Further):
+class Answering(TieBreaks):
     """Asks programs that stand here instead of a guest, and remembers what was asked."""
 
     def __init__(self, programs: dict[str, Program]) -> None:

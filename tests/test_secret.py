@@ -8,7 +8,7 @@ import pytest
 
 from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.assignment.secret import PRACTICE, VARIABLE, load_secret, secret_file
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 LONG_ENOUGH = b"sixteen bytes!!!"
 ROOT = Path(__file__).resolve().parents[1]
@@ -64,7 +64,7 @@ def test_a_newline_at_the_end_is_no_part_of_it(assignment: Assignment) -> None:
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601, 0o644, 0o666])
 def test_a_file_that_is_open_to_others_is_refused(assignment: Assignment, mode: int) -> None:
     path = written(assignment.folder / "secret", mode=mode)
-    with pytest.raises(WrongUse, match=f"chmod 600 {path}"):
+    with pytest.raises(UsageError, match=f"chmod 600 {path}"):
         load_secret(assignment)
 
 
@@ -77,7 +77,7 @@ def test_a_file_that_is_the_owners_alone_is_taken(assignment: Assignment, mode: 
 @pytest.mark.parametrize("secret", [b"", b"\n", b"fifteen bytes!!", b" " * 40])
 def test_a_secret_that_could_be_guessed_is_refused(assignment: Assignment, secret: bytes) -> None:
     written(assignment.folder / "secret", secret)
-    with pytest.raises(WrongUse, match="fewer than 16 bytes"):
+    with pytest.raises(UsageError, match="fewer than 16 bytes"):
         load_secret(assignment)
 
 
@@ -85,19 +85,19 @@ def test_a_named_file_that_is_not_there_is_told_and_not_replaced_by_practice(
     assignment: Assignment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(VARIABLE, str(tmp_path / "nowhere"))
-    with pytest.raises(WrongUse, match="nowhere cannot be read"):
+    with pytest.raises(UsageError, match="nowhere cannot be read"):
         load_secret(assignment)
 
 
 def test_a_folder_in_its_place_is_told(assignment: Assignment) -> None:
     (assignment.folder / "secret").mkdir()
-    with pytest.raises(WrongUse, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot be read"):
         load_secret(assignment)
 
 
 def test_no_message_holds_the_secret(assignment: Assignment) -> None:
     path = written(assignment.folder / "secret", b"short and secret"[:12], mode=0o600)
-    with pytest.raises(WrongUse) as caught:
+    with pytest.raises(UsageError) as caught:
         load_secret(assignment)
     assert "short and" not in str(caught.value)
     assert os.fspath(path) in str(caught.value)

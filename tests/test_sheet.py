@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.sheet import Sheet, written
 
 CANVAS = (
@@ -58,11 +58,11 @@ class TestReading:
         ],
     )
     def test_what_is_no_csv_is_refused_by_name(self, text: str, message: str) -> None:
-        with pytest.raises(WrongUse, match=f"grades.csv.*{message}"):
+        with pytest.raises(UsageError, match=f"grades.csv.*{message}"):
             sheet(text)
 
     def test_a_file_that_is_not_there_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(WrongUse, match="no.csv: cannot be read"):
+        with pytest.raises(UsageError, match="no.csv: cannot be read"):
             Sheet.read(tmp_path / "no.csv")
 
 

@@ -13,7 +13,7 @@ import torch
 from autograder.assignment.assignment import load_assignment
 from autograder.attention.checks.subject import build, looked_at
 from autograder.checks.sample import Sample, Sizes
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.grading.worker import Worker
 from autograder.results.result import Result
 from autograder.sandbox.host.room import NameSpec, Sandbox
@@ -55,7 +55,7 @@ def test_a_later_check_is_given_the_module_of_an_earlier_one(session: Session) -
 def test_a_module_that_was_not_handed_on_is_void_in_the_next_check(session: Session) -> None:
     layer = session.student("first").Layer(d_in=3)
     session.student("second")
-    with pytest.raises(KitFault):
+    with pytest.raises(InternalError):
         layer(torch.ones(4, 3))
 
 

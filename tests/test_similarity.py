@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from autograder.assignment.assignment import load_assignment
-from autograder.errors import SurroundingsLack
+from autograder.errors import MissingRequirement
 from autograder.gradebook.similarity import (
     LEAST_COMMON,
     MANY,
@@ -99,7 +99,9 @@ class TestSources:
 
 @pytest.mark.skipif(HAVE, reason="the extra `similarity` is installed")
 def test_without_the_extra_it_says_what_to_install() -> None:
-    with pytest.raises(SurroundingsLack, match=r"pip install 'attention-autograder\[similarity\]'"):
+    with pytest.raises(
+        MissingRequirement, match=r"pip install 'attention-autograder\[similarity\]'"
+    ):
         pieces_of("x = 1")
 
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from autograder.assignment.assignment import Limits
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.sandbox.host.line import CUT
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.host.session import Session
@@ -143,7 +143,7 @@ class TestNames:
             begin().student("check").context_vector(torch.ones(2), torch.ones(3, 2))
 
     def test_a_name_outside_the_contract_is_the_kits_fault(self, begin) -> None:
-        with pytest.raises(KitFault):
+        with pytest.raises(InternalError):
             begin().student("check").no_such_name  # noqa: B018
 
     def test_what_was_printed_is_kept_and_cut(self, begin) -> None:
@@ -441,14 +441,14 @@ class TestModules:
         session = begin()
         module = self.make(session)
         session.begin_check("next")
-        with pytest.raises(KitFault, match="another check"):
+        with pytest.raises(InternalError, match="another check"):
             module(torch.ones(4, 3))
 
     def test_a_module_of_a_guest_that_is_gone_is_the_kits_fault(self, begin) -> None:
         session = begin()
         module = self.make(session)
         session.restart()
-        with pytest.raises(KitFault, match="gone"):
+        with pytest.raises(InternalError, match="gone"):
             module(torch.ones(4, 3))
 
     def test_functions_of_the_judge_take_the_students_place(self, begin) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.assignment.assignment import Limits
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.submission import (
     SourceFile,
     Submission,
@@ -157,7 +157,7 @@ class TestUnreadable:
     def line(self, path: Path) -> str:
         with pytest.raises(Unreadable) as caught:
             read_submission(path, LIMITS)
-        assert isinstance(caught.value, WrongUse)
+        assert isinstance(caught.value, UsageError)
         assert "\n" not in str(caught.value)
         return str(caught.value)
 

@@ -4,7 +4,7 @@ import pytest
 
 from autograder.assignment.assignment import load_assignment, parse
 from autograder.assignment.toml_lines import line_of
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 TEXT = """\
 title = "x"
@@ -70,5 +70,5 @@ def test_a_wrong_late_policy_is_told_with_line_and_key(wrong: str, told: str) ->
     assert found
     text = before + "[late]\n" + wrong + "\n\n[[stages]]" + rest.partition("[[stages]]")[2]
     line = text[: text.index(wrong)].count("\n") + 1
-    with pytest.raises(WrongUse, match=f"line {line}: .*{told}"):
+    with pytest.raises(UsageError, match=f"line {line}: .*{told}"):
         parse(text, file)

@@ -16,7 +16,7 @@ from autograder.diagnosis.catalogue import load_catalogue
 from autograder.diagnosis.chain import Given, run
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation, Observation
-from autograder.scoring.standing import Standing
+from autograder.scoring.name_status import NameStatus
 from autograder.scoring.verdict import Verdict, Witness, bare
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
@@ -78,7 +78,7 @@ def recorded(
 
 
 def judged(
-    standing: Standing,
+    standing: NameStatus,
     criterion_id: str,
     outcomes: Sequence[Outcome] = (),
     seen: Sequence[Recorded] = (),
@@ -98,8 +98,8 @@ def ids(verdict: Verdict) -> list[str]:
     return [entry.id for entry in verdict.mistakes]
 
 
-RIGHT = Standing(NAME, "right")
-UNEXPLAINED = Standing(NAME, "unexplained", status="failed")
+RIGHT = NameStatus(NAME, "right")
+UNEXPLAINED = NameStatus(NAME, "unexplained", status="failed")
 EVERY_SHARE = [
     pytest.param(criterion.id, share.aspect, id=f"{criterion.id}-{share.aspect}")
     for criterion in STAGE.criteria
@@ -174,7 +174,7 @@ class TestRight:
 class TestExplained:
     """A name whose outputs a mistake reproduces: one mistake costs one criterion."""
 
-    standing = Standing(NAME, "explained", explanation("no-scale"))
+    standing = NameStatus(NAME, "explained", explanation("no-scale"))
     base = outcome("failed", BASE)
 
     def test_the_mistakes_criterion_is_lost_and_names_it(self) -> None:
@@ -192,7 +192,7 @@ class TestExplained:
         assert judged(self.standing, criterion, [self.base, failed]).status == "failed"
 
     def test_two_mistakes_cost_both_their_criteria(self) -> None:
-        both = Standing(NAME, "explained", explanation("no-scale", "merged-without-transpose"))
+        both = NameStatus(NAME, "explained", explanation("no-scale", "merged-without-transpose"))
         lost = {step for step in STEPS if judged(both, step, [self.base]).status != "passed"}
         assert lost == {"scaling", "merge"}
         assert ids(judged(both, "merge")) == ["merged-without-transpose"]
@@ -219,7 +219,7 @@ class TestExplained:
         assert verdict.status == "timeout"
 
     def test_a_mistake_of_one_aspect_does_not_cost_the_others(self) -> None:
-        uneven = Standing(NAME, "explained", explanation("divisibility-unchecked"))
+        uneven = NameStatus(NAME, "explained", explanation("divisibility-unchecked"))
         assert judged(uneven, "split", aspect="divisibility").status == "failed"
         assert judged(uneven, "split").status == "passed"
         assert judged(uneven, "split", aspect="no loop over heads").status == "passed"
@@ -284,7 +284,7 @@ class TestNothing:
     def test_they_earn_nothing_state_and_form_included(
         self, kind: Any, status: Any, criterion: str, aspect: str | None
     ) -> None:
-        standing = Standing(NAME, kind, status=status, text="Nothing is computed.")
+        standing = NameStatus(NAME, kind, status=status, text="Nothing is computed.")
         passed = outcome("passed", check("own", criterion, aspect=aspect))
         verdict = judged(standing, criterion, [passed], aspect=aspect)
         assert (verdict.status, verdict.text) == (status, "Nothing is computed.")
@@ -293,7 +293,7 @@ class TestNothing:
 class TestUnseen:
     """A name that never returned anything to compare."""
 
-    standing = Standing(NAME, "unseen", status="error", text="NameError: no")
+    standing = NameStatus(NAME, "unseen", status="error", text="NameError: no")
 
     @pytest.mark.parametrize("criterion", [*STEPS, "dropout", "form"])
     def test_what_could_not_be_seen_is_blocked(self, criterion: str) -> None:
@@ -341,7 +341,7 @@ class TestUnseen:
 class TestInPart:
     """A name that returns right outputs for some sizes and raises for others."""
 
-    standing = Standing(NAME, "explained", partial=True, text="ValueError: six tokens")
+    standing = NameStatus(NAME, "explained", partial=True, text="ValueError: six tokens")
 
     def test_the_sizes_cost_the_form(self) -> None:
         verdict = judged(self.standing, "form", [outcome("error", BASE)])
@@ -380,7 +380,7 @@ class TestForbidden:
         criterion = stage.criterion("softmax")
         witness = Witness(
             load_catalogue(stage.misconceptions),
-            Standing("softmax", "right"),
+            NameStatus("softmax", "right"),
             [outcome("passed", softmax)],
             [recorded(softmax, run(CHAIN, GIVEN), operators=["aten._softmax.default"])],
             ASSIGNMENT.forbidden,

@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from autograder.assignment.assignment import Limits
-from autograder.errors import SurroundingsLack, WrongUse
+from autograder.errors import MissingRequirement, UsageError
 from autograder.sandbox.guest import kernel, landlock
-from autograder.sandbox.host import bubblewrap, furniture, ladder, launch, wall
+from autograder.sandbox.host import bubblewrap, guest_files, ladder, launch, wall
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.host.session import Session
 from autograder.sandbox.host.student import (
@@ -99,7 +99,7 @@ class TestReading:
     def test_the_environment_holds_no_secret(self, sandbox: Sandbox) -> None:
         names = attack(sandbox, "return sorted(os.environ)")
         assert isinstance(names, list)
-        assert not set(names) - set(furniture.environment(furniture.interpreter())) - {"PWD"}
+        assert not set(names) - set(guest_files.environment(guest_files.interpreter())) - {"PWD"}
 
     def test_no_descriptor_but_the_line_is_open(self, sandbox: Sandbox) -> None:
         found = attack(
@@ -305,17 +305,17 @@ class TestChoosing:
             zygote.close()
 
     def test_a_level_that_is_none_is_wrong_use(self) -> None:
-        with pytest.raises(WrongUse, match="bubblewrap, landlock, process"):
+        with pytest.raises(UsageError, match="bubblewrap, landlock, process"):
             ladder.start("docker")
 
     def test_a_wished_level_that_is_not_there_tells_what_is_missing(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(bubblewrap, "binary", lambda: None)
-        with pytest.raises(SurroundingsLack, match="apt install bubblewrap"):
+        with pytest.raises(MissingRequirement, match="apt install bubblewrap"):
             ladder.start("bubblewrap")
         monkeypatch.setattr(landlock, "version", lambda: 0)
-        with pytest.raises(SurroundingsLack, match="no Landlock"):
+        with pytest.raises(MissingRequirement, match="no Landlock"):
             ladder.start("landlock")
 
     def test_without_bubblewrap_the_next_level_is_taken(
@@ -332,17 +332,17 @@ class TestChoosing:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(
-            furniture, "command", lambda python, room: [str(python.binary), "-c", "no such thing"]
+            guest_files, "command", lambda python, room: [str(python.binary), "-c", "no such thing"]
         )
-        with pytest.raises(SurroundingsLack, match="SyntaxError"):
+        with pytest.raises(MissingRequirement, match="SyntaxError"):
             wall.choose(ladder.start("process"), "process", LIMITS)
 
     def test_nothing_of_the_kit_but_the_guests_own_modules_is_in_the_room(self) -> None:
-        own = [piece.place for piece in furniture.modules()]
+        own = [piece.place for piece in guest_files.modules()]
         assert all(place.startswith("room/") for place in own)
         assert not {"room/session.py", "room/student.py", "room/wall.py"} & set(own)
-        kit = furniture.HERE.parent.parent
-        outside = [piece.source for piece in furniture.packages()]
+        kit = guest_files.HERE.parent.parent
+        outside = [piece.source for piece in guest_files.packages()]
         assert not [path for path in outside if kit.is_relative_to(path)]
 
 
@@ -364,7 +364,7 @@ class TestPrograms:
     ALLOW, EPERM, ENOSYS, KILL = 0x7FFF_0000, 0x0005_0001, 0x0005_0026, 0x8000_0000
 
     def run(self, machine: str, name: str, *arguments: int, architecture: int = 0) -> int:
-        program = (furniture.HERE / "seccomp" / f"{machine}.bpf").read_bytes()
+        program = (guest_files.HERE / "seccomp" / f"{machine}.bpf").read_bytes()
         steps = list(struct.iter_unpack("<HBBI", program))
         padded = [*arguments, *[0] * (6 - len(arguments))]
         number = NUMBERS[machine][name]
@@ -424,7 +424,7 @@ class TestPrograms:
         kept = generate.VERSION_FILE.read_text("utf-8").strip()
         if generate.version() != kept:
             pytest.skip(f"another libseccomp ({generate.version()}) than wrote them ({kept})")
-        path = furniture.HERE / "seccomp" / f"{machine}.bpf"
+        path = guest_files.HERE / "seccomp" / f"{machine}.bpf"
         assert generate.program(machine) == path.read_bytes()
 
 
@@ -433,11 +433,11 @@ class TestOuterWall:
     def test_the_command_line_shows_no_process_list_and_no_repository(self) -> None:
         found = bubblewrap.binary()
         assert found is not None
-        pieces = furniture.packages() + furniture.modules()
-        line = bubblewrap.line(found, furniture.interpreter(), pieces)
+        pieces = guest_files.packages() + guest_files.modules()
+        line = bubblewrap.line(found, guest_files.interpreter(), pieces)
         assert "--proc" not in line
         assert "--bind" not in line
-        kit = furniture.HERE.parent
+        kit = guest_files.HERE.parent
         binds = [line[i + 1] for i, word in enumerate(line) if word == "--ro-bind"]
         assert not [path for path in binds if kit.is_relative_to(path)]
 
@@ -454,7 +454,7 @@ class TestOuterWall:
             [sys.executable, "-c", script],
             stdin=there.fileno(),
             stdout=subprocess.PIPE,
-            cwd=furniture.HERE.parent.parent,
+            cwd=guest_files.HERE.parent.parent,
         )
         there.close()
         assert judge.stdout is not None

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from autograder.assignment.assignment import Limits, load_assignment
-from autograder.errors import KitFault, WrongUse
+from autograder.errors import InternalError, UsageError
 from autograder.grading.exchange import Graded
 from autograder.grading.worker import Worker
 from autograder.results.result import Result, encode_result
@@ -212,7 +212,7 @@ def test_a_worker_that_was_killed_is_the_kits_fault(solutions: Submission) -> No
     with Worker(ASSIGNMENT.folder, "process") as worker:
         worker.wait_ready()
         os.kill(worker.pid, signal.SIGKILL)
-        with pytest.raises(KitFault, match="a grading process ended by itself"):
+        with pytest.raises(InternalError, match="a grading process ended by itself"):
             worker.grade(solutions)
         assert not worker.alive
 
@@ -220,7 +220,7 @@ def test_a_worker_that_was_killed_is_the_kits_fault(solutions: Submission) -> No
 def test_a_worker_that_dies_before_it_is_ready_is_the_kits_fault() -> None:
     with Worker(ASSIGNMENT.folder, "process") as worker:
         os.kill(worker.pid, signal.SIGKILL)
-        with pytest.raises(KitFault, match="exit status -9"):
+        with pytest.raises(InternalError, match="exit status -9"):
             worker.wait_ready()
 
 
@@ -228,13 +228,13 @@ def test_a_worker_that_died_says_so_each_time_it_is_asked(solutions: Submission)
     with Worker(ASSIGNMENT.folder, "process") as worker:
         os.kill(worker.pid, signal.SIGKILL)
         for _ in range(2):
-            with pytest.raises(KitFault):
+            with pytest.raises(InternalError):
                 worker.grade(solutions)
 
 
 def test_an_assignment_that_is_not_there_is_wrong_use(tmp_path: Path) -> None:
     worker = Worker(tmp_path / "nowhere", "process")
-    with pytest.raises(WrongUse, match="nowhere"):
+    with pytest.raises(UsageError, match="nowhere"):
         worker.wait_ready()
     assert not worker.alive
 
@@ -242,7 +242,7 @@ def test_an_assignment_that_is_not_there_is_wrong_use(tmp_path: Path) -> None:
 def test_an_assignment_that_cannot_be_read_is_wrong_use(tmp_path: Path) -> None:
     (tmp_path / "assignment.toml").write_text("points = 'many'\n")
     worker = Worker(tmp_path, "process")
-    with pytest.raises(WrongUse, match=r"assignment\.toml"):
+    with pytest.raises(UsageError, match=r"assignment\.toml"):
         worker.wait_ready()
 
 
@@ -254,7 +254,7 @@ def test_a_secret_that_others_can_read_is_wrong_use(
     secret.chmod(0o644)
     monkeypatch.setenv("AUTOGRADER_SECRET_FILE", str(secret))
     worker = Worker(ASSIGNMENT.folder, "process")
-    with pytest.raises(WrongUse, match="chmod 600"):
+    with pytest.raises(UsageError, match="chmod 600"):
         worker.wait_ready()
 
 

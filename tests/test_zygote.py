@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from autograder.assignment.assignment import Limits
-from autograder.errors import KitFault
-from autograder.sandbox.host import furniture, launch, wall
-from autograder.sandbox.host.inmate import Gone, Inmate, Overrun, mapped_bytes, told
+from autograder.errors import InternalError
+from autograder.sandbox.host import guest_files, launch, wall
+from autograder.sandbox.host.guest_process import Gone, GuestProcess, Overrun, mapped_bytes, told
 from autograder.sandbox.host.launch import Zygote, ZygoteGone
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.protocol import frames, messages, orders, wire
@@ -44,42 +44,44 @@ def zygote() -> Iterator[Zygote]:
 
 
 @pytest.fixture
-def guest(zygote: Zygote) -> Iterator[Inmate]:
-    made = Inmate(zygote, wall.fork_order(zygote, LIMITS))
+def guest(zygote: Zygote) -> Iterator[GuestProcess]:
+    made = GuestProcess(zygote, wall.fork_order(zygote, LIMITS))
     yield made
     made.kill()
 
 
-def ask(guest: Inmate, *operations: messages.Operation, budget: float = 1.0) -> list[object]:
+def ask(guest: GuestProcess, *operations: messages.Operation, budget: float = 1.0) -> list[object]:
     seeds = tuple(range(len(operations)))
     return list(guest.ask(operations, seeds, (), [], budget, 10)[0])
 
 
 class TestGuests:
-    def test_several_operations_go_in_one_frame(self, guest: Inmate) -> None:
+    def test_several_operations_go_in_one_frame(self, guest: GuestProcess) -> None:
         loaded, answer = ask(guest, LOAD, messages.Call("causal_mask", (0,)))
         assert isinstance(loaded, messages.Loaded)
         assert isinstance(answer, messages.Answer)
 
-    def test_operations_after_one_that_raised_are_not_carried_out(self, guest: Inmate) -> None:
+    def test_operations_after_one_that_raised_are_not_carried_out(
+        self, guest: GuestProcess
+    ) -> None:
         wrong = messages.Call("causal_mask", (wire.Text("x"),))
         outcomes = ask(guest, LOAD, wrong, messages.Call("causal_mask", (0,)))
         assert [type(outcome) for outcome in outcomes] == [messages.Loaded, messages.Raised]
 
-    def test_cpu_time_is_the_guests_own_and_begins_at_nothing(self, guest: Inmate) -> None:
+    def test_cpu_time_is_the_guests_own_and_begins_at_nothing(self, guest: GuestProcess) -> None:
         ask(guest, LOAD)
         before = guest.cpu_seconds()
         ask(guest, messages.Call("causal_mask", (200,)))
         assert guest.cpu_seconds() - before > 0.19
         assert before < 1.0
 
-    def test_a_budget_that_is_used_up_ends_the_guest(self, guest: Inmate) -> None:
+    def test_a_budget_that_is_used_up_ends_the_guest(self, guest: GuestProcess) -> None:
         ask(guest, LOAD)
         with pytest.raises(Overrun):
             ask(guest, messages.Call("causal_mask", (60_000,)), budget=0.1)
         assert not guest.alive
 
-    def test_a_guest_that_was_killed_from_outside_is_gone(self, guest: Inmate) -> None:
+    def test_a_guest_that_was_killed_from_outside_is_gone(self, guest: GuestProcess) -> None:
         ask(guest, LOAD)
         os.kill(guest.pid, signal.SIGKILL)
         with pytest.raises(Gone, match="SIGKILL"):
@@ -87,7 +89,7 @@ class TestGuests:
 
     def test_guests_share_nothing(self, zygote: Zygote) -> None:
         order = wall.fork_order(zygote, LIMITS)
-        first, second = Inmate(zygote, order), Inmate(zygote, order)
+        first, second = GuestProcess(zygote, order), GuestProcess(zygote, order)
         try:
             ask(first, LOAD)
             outcome = ask(second, messages.Call("causal_mask", (0,)))[0]
@@ -97,13 +99,15 @@ class TestGuests:
             first.kill()
             second.kill()
 
-    def test_the_statement_that_was_being_run_is_known_afterwards(self, guest: Inmate) -> None:
+    def test_the_statement_that_was_being_run_is_known_afterwards(
+        self, guest: GuestProcess
+    ) -> None:
         endless = wire.SourceFile("a.py", "module", b"x = 1\nwhile True: pass\n")
         with pytest.raises(Overrun):
             ask(guest, messages.Load((endless,), NAMES), budget=0.2)
         assert guest.statement() > 0
 
-    def test_a_request_larger_than_a_pipe_arrives_whole(self, guest: Inmate) -> None:
+    def test_a_request_larger_than_a_pipe_arrives_whole(self, guest: GuestProcess) -> None:
         ask(guest, LOAD)
         head = wire.TensorHead("float32", (1000, 1000))
         call = messages.Call("softmax", (wire.TensorValue(0),))
@@ -115,13 +119,13 @@ class TestGuests:
 class TestOrders:
     def test_a_forgotten_guest_does_not_stay_a_zombie(self, zygote: Zygote) -> None:
         order = wall.fork_order(zygote, LIMITS)
-        first = Inmate(zygote, order)
+        first = GuestProcess(zygote, order)
         watched = os.pidfd_open(first.pid)
         first.dismiss()
         poller = select.poll()
         poller.register(watched, select.POLLIN)
         assert poller.poll(20_000)
-        Inmate(zygote, order).kill()
+        GuestProcess(zygote, order).kill()
         with pytest.raises(ProcessLookupError):
             os.kill(first.pid, 0)
         os.close(watched)
@@ -202,7 +206,7 @@ class TestReplacing:
 
         monkeypatch.setattr(Zygote, "fork", refuse)
         monkeypatch.setattr(wall, "choose", lambda zygote, *args: zygote)
-        with pytest.raises(KitFault, match="no guest can be started"):
+        with pytest.raises(InternalError, match="no guest can be started"):
             sandbox.open(self.files())
 
 
@@ -216,15 +220,15 @@ def test_a_channel_without_a_wait_blocks_by_itself() -> None:
 
 class TestTheRoomAsAFolder:
     def test_a_folder_in_use_is_left_alone(self) -> None:
-        first = furniture.Folder()
-        second = furniture.Folder()
+        first = guest_files.Folder()
+        second = guest_files.Folder()
         assert first.path.is_dir()
         first.close()
         second.close()
         assert not first.path.exists()
 
     def test_what_a_killed_judge_left_behind_is_swept_up(self) -> None:
-        left = furniture.Folder()
+        left = guest_files.Folder()
         os.close(left._lock)  # as the system does for whoever is killed
-        furniture.Folder().close()
+        guest_files.Folder().close()
         assert not left.path.exists()

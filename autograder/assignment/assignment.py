@@ -12,6 +12,9 @@ from pathlib import Path
 
 import msgspec
 
+from autograder.assignment.location import FILE_NAME as FILE_NAME
+from autograder.assignment.location import PACKAGE as PACKAGE
+from autograder.assignment.location import find_assignment as find_assignment
 from autograder.assignment.rubric import AssignmentFile, Identifier, Points, StageTable, Table, Text
 from autograder.assignment.rubric import Criterion as Criterion
 from autograder.assignment.rubric import Feedback as Feedback
@@ -22,10 +25,7 @@ from autograder.assignment.rubric import NameSpec as NameSpec
 from autograder.assignment.rubric import Share as Share
 from autograder.assignment.rubric import Stage as Stage
 from autograder.assignment.toml_lines import line_of
-from autograder.assignment.whereabouts import FILE_NAME as FILE_NAME
-from autograder.assignment.whereabouts import PACKAGE as PACKAGE
-from autograder.assignment.whereabouts import find_assignment as find_assignment
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 
 class Assignment(Table, frozen=True):
@@ -51,19 +51,19 @@ class Assignment(Table, frozen=True):
         return tuple(name for stage in self.stages for name in stage.names)
 
     def stage(self, stage_id: str) -> Stage:
-        """The stage of that id; `WrongUse` where there is none."""
+        """The stage of that id; `UsageError` where there is none."""
         for stage in self.stages:
             if stage.id == stage_id:
                 return stage
         known = ", ".join(stage.id for stage in self.stages)
-        raise WrongUse(f"no stage is called {stage_id!r}; the stages are {known}")
+        raise UsageError(f"no stage is called {stage_id!r}; the stages are {known}")
 
     def stage_of(self, name: str) -> Stage:
-        """The stage in which a name is written; `WrongUse` where none asks for it."""
+        """The stage in which a name is written; `UsageError` where none asks for it."""
         for stage in self.stages:
             if name in stage.names:
                 return stage
-        raise WrongUse(f"no stage of {self.id} asks for {name!r}")
+        raise UsageError(f"no stage of {self.id} asks for {name!r}")
 
 
 def load_assignment(path: Path | None = None) -> Assignment:
@@ -76,10 +76,10 @@ def load_assignment(path: Path | None = None) -> Assignment:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise WrongUse(f"{file}: cannot be read: {error}") from error
+        raise UsageError(f"{file}: cannot be read: {error}") from error
     contents = parse(text, file)
     for problem in problems(contents):
-        raise WrongUse(f"{file}: {problem}")
+        raise UsageError(f"{file}: {problem}")
     return _assemble(contents, file)
 
 
@@ -91,11 +91,11 @@ def anchors(handout: str) -> tuple[str, ...]:
 
 
 def parse(text: str, file: Path) -> AssignmentFile:
-    """The tables of a file, each well formed; `WrongUse` tells line or key."""
+    """The tables of a file, each well formed; `UsageError` tells line or key."""
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise WrongUse(f"{file}: {error}") from error
+        raise UsageError(f"{file}: {error}") from error
     try:
         return msgspec.convert(tables, AssignmentFile)
     except msgspec.ValidationError as error:
@@ -106,7 +106,7 @@ def parse(text: str, file: Path) -> AssignmentFile:
         key = (path[0] if path else "$") + (f".{unknown[1]}" if unknown else "")
         line = line_of(text, key)
         where = f"line {line}: " if line else ""
-        raise WrongUse(f"{file}: {where}{_with_ids(told, tables)}") from error
+        raise UsageError(f"{file}: {where}{_with_ids(told, tables)}") from error
 
 
 def _with_ids(message: str, tables: dict[str, object]) -> str:
@@ -193,7 +193,7 @@ def _assemble(contents: AssignmentFile, file: Path) -> Assignment:
         known = anchors(stage.handout.read_text(encoding="utf-8", errors="replace"))
         for criterion in stage.criteria:
             if criterion.section not in known:
-                raise WrongUse(
+                raise UsageError(
                     f"{file}: stages.{stage.id}.criteria.{criterion.id}.section:"
                     f" {stage.handout.name} has no heading with the anchor {criterion.section!r}"
                 )
@@ -234,4 +234,4 @@ def _stage(table: StageTable, folder: Path) -> Stage:
 
 def _require(file: Path, key: str, needed: Path) -> None:
     if not needed.is_file():
-        raise WrongUse(f"{file}: {key}: there is no file {needed}")
+        raise UsageError(f"{file}: {key}: there is no file {needed}")

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 Identifier = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 ModulePath = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
@@ -66,12 +66,12 @@ class Stage(Table, frozen=True):
     names: tuple[Identifier, ...]
 
     def criterion(self, criterion_id: str) -> Criterion:
-        """The criterion of that id; `WrongUse` where the stage has none."""
+        """The criterion of that id; `UsageError` where the stage has none."""
         for criterion in self.criteria:
             if criterion.id == criterion_id:
                 return criterion
         known = ", ".join(each.id for each in self.criteria)
-        raise WrongUse(f"stage {self.id} has no criterion {criterion_id!r}; it has {known}")
+        raise UsageError(f"stage {self.id} has no criterion {criterion_id!r}; it has {known}")
 
 
 class Limits(Table, frozen=True):

@@ -11,7 +11,7 @@ import stat
 from pathlib import Path
 
 from autograder.assignment.assignment import Assignment
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 VARIABLE = "AUTOGRADER_SECRET_FILE"
 PRACTICE = b"practice"
@@ -27,7 +27,7 @@ def secret_file(assignment: Assignment) -> Path | None:
 
 
 def load_secret(assignment: Assignment) -> bytes:
-    """The secret's bytes. Raises `WrongUse` where the file is empty or open to others."""
+    """The secret's bytes. Raises `UsageError` where the file is empty or open to others."""
     path = secret_file(assignment)
     if path is None:
         return PRACTICE
@@ -35,9 +35,9 @@ def load_secret(assignment: Assignment) -> bytes:
         mode = path.stat().st_mode
         secret = path.read_bytes().strip()
     except OSError as error:
-        raise WrongUse(f"the course's secret {path} cannot be read: {error.strerror}") from error
+        raise UsageError(f"the course's secret {path} cannot be read: {error.strerror}") from error
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
-        raise WrongUse(f"the course's secret {path} can be read by others; run chmod 600 {path}")
+        raise UsageError(f"the course's secret {path} can be read by others; run chmod 600 {path}")
     if len(secret) < 16:
-        raise WrongUse(f"the course's secret {path} holds fewer than 16 bytes; put more in it")
+        raise UsageError(f"the course's secret {path} holds fewer than 16 bytes; put more in it")
     return secret

@@ -22,7 +22,7 @@ from autograder.assignment.assignment import Assignment
 from autograder.calibration.cases import Case, Mistake, one_mistake, two_mistakes
 from autograder.calibration.variants import overlaid
 from autograder.diagnosis.catalogue import load_catalogue
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.submission import Submission, read_submission
 
 
@@ -96,7 +96,7 @@ class Edited:
         for file in self.submission.files:
             if file.path.rpartition("/")[2] == f"{module}.py":
                 return file.data.decode("utf-8")
-        raise WrongUse(f"{self.name} has no {module}.py to edit")
+        raise UsageError(f"{self.name} has no {module}.py to edit")
 
     def with_edits(self, *edits: Edit) -> Submission:
         """The base with these mistakes, all in names of one stage. Raises `Overlap`."""
@@ -114,7 +114,7 @@ def edited(source: str, edits: Iterable[Edit]) -> str:
         for change in edit.changes:
             found = list(_occurrences(source, change.before, start, end))
             if len(found) != change.times:
-                raise WrongUse(
+                raise UsageError(
                     f"edit {edit.id} of {edit.name}: {change.before!r} stands there "
                     f"{len(found)} times, not {change.times}"
                 )
@@ -138,7 +138,7 @@ def _definition(source: str, name: str) -> tuple[int, int]:
             for line in lines:
                 ends.append(ends[-1] + len(line))
             return ends[node.lineno - 1], ends[node.end_lineno]
-    raise WrongUse(f"there is no {name} to edit")
+    raise UsageError(f"there is no {name} to edit")
 
 
 def _occurrences(source: str, text: str, start: int, end: int) -> Iterator[int]:
@@ -152,7 +152,7 @@ def _read(file: Path, kind: type[msgspec.Struct]) -> msgspec.Struct:
     try:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8")), kind)
     except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise WrongUse(f"{file}: {error}") from error
+        raise UsageError(f"{file}: {error}") from error
 
 
 def all_edited(assignment: Assignment, folder: Path) -> Iterator[Edited]:

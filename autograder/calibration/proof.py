@@ -26,7 +26,7 @@ from autograder.calibration.cases import (
 from autograder.calibration.margins import margins_part
 from autograder.calibration.sameness import first_difference, start_quietly
 from autograder.diagnosis.catalogue import load_catalogue
-from autograder.errors import KitFault, WrongUse
+from autograder.errors import InternalError, UsageError
 from autograder.grading.exchange import Graded
 from autograder.grading.executor import Executor
 
@@ -47,10 +47,10 @@ class Plan:
     sample: bool = False
 
     def part(self, title: str) -> Part:
-        """A part with its cases, not yet graded. Raises `SurroundingsLack` without its sources."""
+        """A part with its cases, not graded yet; `MissingRequirement` without its sources."""
         builder = PARTS.get(title)
         if builder is None:
-            raise WrongUse(f"no part is called {title!r}; there is {', '.join(PARTS)}")
+            raise UsageError(f"no part is called {title!r}; there is {', '.join(PARTS)}")
         return builder(self)
 
     def thinned(self, cases: Iterable[Case], one_in: int) -> list[Case]:
@@ -162,7 +162,7 @@ def graded(executor: Executor, parts: Sequence[Part], done: Callable[[Part], Non
     for part, case, future in pending:
         try:
             part.add(case.label, case.judge(future.result().result))
-        except KitFault as fault:
+        except InternalError as fault:
             told = f"{FAILED}: {fault}"
             part.add(case.label, dict.fromkeys((each.title for each in part.measures), told))
         done(part)

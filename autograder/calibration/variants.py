@@ -10,7 +10,7 @@ import msgspec
 
 from autograder.assignment.assignment import Assignment
 from autograder.calibration.cases import Case, Mistake, everything, nothing, one_mistake
-from autograder.errors import SurroundingsLack, WrongUse
+from autograder.errors import MissingRequirement, UsageError
 from autograder.submissions.submission import SourceFile, Submission, read_submission
 
 #: The right variant whose modules the wrong ones replace.
@@ -45,7 +45,7 @@ class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def variants_folder(assignment: Assignment) -> Path:
     """`tests/variants` of the checkout that the assignment belongs to.
 
-    Raises `SurroundingsLack` where the assignment stands by itself, as in an installed package.
+    Raises `MissingRequirement` where the assignment stands by itself, as in an installed package.
     """
     folder = assignment.folder.parent.parent / "tests" / "variants"
     if not folder.is_dir():
@@ -53,8 +53,8 @@ def variants_folder(assignment: Assignment) -> Path:
     return folder
 
 
-def _only_in_a_checkout(what: str) -> SurroundingsLack:
-    return SurroundingsLack(
+def _only_in_a_checkout(what: str) -> MissingRequirement:
+    return MissingRequirement(
         f"{what} is not there: stubs, null programs, right variants, misconceptions and pairs are "
         "sources that only a checkout of the repository has; without them "
         "`--only solutions --only mutants --only margins` can be proved"
@@ -67,7 +67,7 @@ def wrong_variants(folder: Path) -> tuple[Variant, ...]:
     try:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8")), _Manifest).variant
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise WrongUse(f"{file}: {error}") from error
+        raise UsageError(f"{file}: {error}") from error
 
 
 def solution_cases(assignment: Assignment) -> Iterator[Case]:

@@ -19,7 +19,7 @@ from autograder.diagnosis.catalogue import Catalogue
 from autograder.diagnosis.chain import Chain, Given, run
 from autograder.diagnosis.compare import difference, same, scale_of, tolerance
 from autograder.diagnosis.explain import Observation
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.results.result import Status
 from autograder.sandbox.host.asking import Counted
 from autograder.sandbox.host.student import Opaque, Reply, StudentFault, StudentRaised
@@ -231,7 +231,7 @@ class Observer:
 
 
 def outcome_of(check_id: str, check: Check, error: BaseException | None) -> Outcome:
-    """How a check ended, from what it raised. Raises `KitFault` for anything of the kit's own."""
+    """How a check ended, from what it raised; `InternalError` for anything of the kit's own."""
     if error is None:
         return Outcome(check_id, check, "passed")
     if isinstance(error, CheckFailed):
@@ -250,9 +250,9 @@ def outcome_of(check_id: str, check: Check, error: BaseException | None) -> Outc
     if isinstance(error, StudentFault):
         exception = f"{error.kind}: {error.text}" if isinstance(error, StudentRaised) else ""
         return Outcome(check_id, check, status_of(error), text=error.message, exception=exception)
-    if isinstance(error, KitFault):
+    if isinstance(error, InternalError):
         raise error
-    raise KitFault(f"{check_id} failed by itself: {type(error).__name__}: {error}") from error
+    raise InternalError(f"{check_id} failed by itself: {type(error).__name__}: {error}") from error
 
 
 def status_of(fault: StudentFault) -> Status:

@@ -15,7 +15,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 import pytest
 
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 
 Kind = Literal["values", "property", "own", "dependence"]
 Test = TypeVar("Test", bound=Callable[..., Any])
@@ -90,10 +90,10 @@ def dependence(of: Of) -> Mark:
 
 
 def check_of(item: pytest.Function) -> Check:
-    """What a collected test says of itself. Raises `KitFault` for one that says nothing."""
+    """What a collected test says of itself. Raises `InternalError` for one that says nothing."""
     checks: dict[str, Check] | None = getattr(item.function, ATTRIBUTE, None)
     if checks is None:
-        raise KitFault(f"{item.nodeid} does not say which criterion it gives evidence on")
+        raise InternalError(f"{item.nodeid} does not say which criterion it gives evidence on")
     if len(checks) == 1:
         return next(iter(checks.values()))
     return checks[str(item.callspec.params["name"])]

@@ -19,13 +19,13 @@ from autograder.assignment.assignment import Assignment, Stage
 from autograder.attention.checks.seeing import look_ahead
 from autograder.checks.borrowing import borrowed_in
 from autograder.checks.by_pytest import end_by_pytest
+from autograder.checks.check_spec import Place, arguments, place_of, stands_in
 from autograder.checks.evidence import Evidence, Observer, Outcome, References, outcome_of
 from autograder.checks.marks import JUDGED, LAZY
-from autograder.checks.place import Place, arguments, place_of, stands_in
 from autograder.checks.rehearsing import Rehearsed
 from autograder.checks.sample import Sample
 from autograder.checks.trial import Trial, right
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.sandbox.host.student import Student
 
 
@@ -74,7 +74,7 @@ class Checks:
     def now(self) -> Trial:
         """The submission that is being checked."""
         if self.trial is None:
-            raise KitFault("a check ran without a submission")
+            raise InternalError("a check ran without a submission")
         return self.trial
 
     # What a check may ask for ---------------------------------------------------------------
@@ -144,7 +144,7 @@ class Checks:
         stages: frozenset[str] | None,
         thorough: bool = False,
     ) -> Evidence:
-        """All checks on one submission. Raises `KitFault` where a check itself is at fault.
+        """All checks on one submission. Raises `InternalError` where a check itself is at fault.
 
         Properties are asked only of names whose outputs differ from the reference somewhere,
         unless `thorough`: where all outputs are right they could say nothing else.
@@ -289,7 +289,7 @@ class Checks:
         return outcome_of(place.identifier, place.check, self.end_of(item))
 
     def _passes(self, item: pytest.Item) -> bool:
-        """Whether a check passes. Raises `KitFault` where it fails by itself."""
+        """Whether a check passes. Raises `InternalError` where it fails by itself."""
         place = self.place(item)
         return outcome_of(place.identifier, place.check, self.end_of(item)).status == "passed"
 

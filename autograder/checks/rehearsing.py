@@ -14,10 +14,10 @@ from typing import Any, NoReturn
 
 import pytest
 
+from autograder.checks.check_spec import Place, arguments
 from autograder.checks.evidence import Evidence, Observer, References
 from autograder.checks.kept import Kept
 from autograder.checks.marks import LAZY
-from autograder.checks.place import Place, arguments
 from autograder.checks.sample import Sample
 from autograder.checks.trial import Trial
 from autograder.sandbox.host.foresight import Script

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.feedback.plain import one_line
 from autograder.feedback.words import points as in_words
 from autograder.gradebook.adjustments import Adjustment, adjusted, place_of
@@ -19,30 +19,30 @@ def adjust_and_report(
     *,
     remove: bool,
 ) -> str:
-    """Keep the change, write the pages again, and say what it did. Raises `WrongUse`."""
+    """Keep the change, write the pages again, and say what it did. Raises `UsageError`."""
     if remove == (points is not None):
-        raise WrongUse("say either --points P or --remove")
+        raise UsageError("say either --points P or --remove")
     if points is not None and not reason.strip():
-        raise WrongUse("a change of points needs a --reason; the student will read it")
+        raise UsageError("a change of points needs a --reason; the student will read it")
     with Gradebook(folder) as book:
         graded, stages, _ = last_class(book)
         stage, criterion_id, most = place_of(stages, criterion)
         place = f"{stage.id}/{criterion_id}"
         if points is not None and points > most:
-            raise WrongUse(f"{place} is worth {in_words(most)} points, not {in_words(points)}")
+            raise UsageError(f"{place} is worth {in_words(most)} points, not {in_words(points)}")
         entry = next((each for each in graded if each.student == student), None)
         if entry is None:
             known = ", ".join(each.student for each in graded)
-            raise WrongUse(f"{folder}: no student is called {student!r}; there are {known}")
+            raise UsageError(f"{folder}: no student is called {student!r}; there are {known}")
         if entry.result.score is None:
-            raise WrongUse(f"{student} has no score yet, since the kit failed on it; grade again")
+            raise UsageError(f"{student} has no score yet, since the kit failed on it; grade again")
         in_force = [
             each
             for each in book.adjustments()
             if (each.student, each.stage, each.criterion) == (student, stage.id, criterion_id)
         ]
         if remove and not in_force:
-            raise WrongUse(f"{student}: {place} was not changed, so nothing can be taken back")
+            raise UsageError(f"{student}: {place} was not changed, so nothing can be taken back")
         book.adjust(Adjustment(student, stage.id, criterion_id, points, reason.strip()))
         told = adjusted(entry.result, book.adjustments(), stages).result
     report_class(folder)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.cli.command import AssignmentOption, IsolationOption, command
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 
 if TYPE_CHECKING:
     from autograder.assignment.assignment import Assignment
@@ -45,7 +45,7 @@ def calibrate(
     _prove(plan.assignment, parts, jobs or cores(), isolation)
     print_proof(console(), parts)
     if not all(part.sound for part in parts):
-        raise KitFault("calibration falls short; the table says where")
+        raise InternalError("calibration falls short; the table says where")
 
 
 def _prove(

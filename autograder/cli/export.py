@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.cli.command import AssignmentOption, command
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 if TYPE_CHECKING:
     from autograder.cli.exporting import ClassScores
@@ -54,14 +54,14 @@ def export(
     from autograder.assignment.assignment import load_assignment
     from autograder.cli.exporting import FORMATS, class_scores
     from autograder.cli.exporting import export as exported
-    from autograder.grading.files import write
+    from autograder.grading.result_files import write
 
     if form not in FORMATS:
-        raise WrongUse(f"no form is called {form!r}; there is {', '.join(FORMATS)}")
+        raise UsageError(f"no form is called {form!r}; there is {', '.join(FORMATS)}")
     if feedback is not None and form != "moodle":
-        raise WrongUse("--feedback is for moodle; others take no feedback files in a zip")
+        raise UsageError("--feedback is for moodle; others take no feedback files in a zip")
     if out is not None and into is not None and into.suffix == ".db":
-        raise WrongUse(
+        raise UsageError(
             "--out is for files that are filled in; copy the gradebook and name the copy"
         )
     loaded = load_assignment(assignment) if assignment else None

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from autograder.assignment.assignment import Assignment
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.exports import canvas, gradescope, moodle, nbgrader_gradebook, neutral
 from autograder.exports.filling import Filled, Wanted
 from autograder.exports.final import Final, final_scores, without_hand_in
@@ -94,7 +94,7 @@ def export(
     wanted = msgspec.structs.replace(scores.wanted, by_stage=by_stage, column=column)
     if form in SHEETS:
         if into is None:
-            raise WrongUse(
+            raise UsageError(
                 f"{form}: name the file that {form.capitalize()} exported with --into; its scores"
                 " are filled in"
             )
@@ -106,7 +106,7 @@ def export(
         return Export(sheet.encode(), filled, zipped)
     is_gradebook = into is not None and into.suffix == ".db"
     if is_gradebook and form != "nbgrader":
-        raise WrongUse(f"{into}: nbgrader's gradebook takes the form nbgrader alone")
+        raise UsageError(f"{into}: nbgrader's gradebook takes the form nbgrader alone")
     if form == "nbgrader" and into is not None and is_gradebook:
         return Export(None, nbgrader_gradebook.fill(into, scores.finals, wanted))
     if form == "nbgrader":
@@ -117,7 +117,7 @@ def export(
         return Export(neutral.as_csv(scores.finals, wanted).encode())
     if form == "junit":
         return Export(neutral.as_junit(scores.finals, wanted))
-    raise WrongUse(f"no form is called {form!r}; there is {', '.join(FORMATS)}")
+    raise UsageError(f"no form is called {form!r}; there is {', '.join(FORMATS)}")
 
 
 def _page(final: Final, scores: ClassScores) -> bytes:
@@ -133,7 +133,7 @@ def _names(finals: tuple[Final, ...], times: Times) -> tuple[str, ...]:
 def _due(text: str) -> datetime:
     found = parse_time(text, None)
     if found is None:
-        raise WrongUse(
+        raise UsageError(
             "--due: expected a time with its offset, such as 2026-10-01T23:59+02:00; found"
             f" {text!r}"
         )

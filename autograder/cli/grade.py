@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.cli.command import AssignmentOption, IsolationOption, StageOption, command
-from autograder.errors import SurroundingsLack
+from autograder.errors import MissingRequirement
 
 if TYPE_CHECKING:
     from autograder.assignment.assignment import Stage
@@ -152,7 +152,7 @@ def _cluster(address: str, job: "Job") -> "ClusterExecutor":
         from autograder.grading.cluster import ClusterExecutor
         from autograder.grading.cluster_worker import Facts, processor
     except ModuleNotFoundError as error:
-        raise SurroundingsLack(
+        raise MissingRequirement(
             "a cluster needs an extra: pip install 'attention-autograder[cluster]'"
         ) from error
     mine = Facts(job.key, processor())

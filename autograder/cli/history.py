@@ -87,8 +87,8 @@ def explain(folder: Folder, student: Student) -> None:
 
     For example: autograder explain results ada
     """
-    from autograder.errors import WrongUse
-    from autograder.feedback.telling_all import full_view
+    from autograder.errors import UsageError
+    from autograder.feedback.full_text import full_view
     from autograder.feedback.terminal import console
     from autograder.gradebook.adjustments import adjusted
     from autograder.gradebook.gradebook import Gradebook
@@ -103,4 +103,4 @@ def explain(folder: Folder, student: Student) -> None:
             console().print(full_view(told, entry.details, assignment))
             return
     known = ", ".join(entry.student for entry in graded)
-    raise WrongUse(f"{folder}: no student is called {student!r}; there are {known}")
+    raise UsageError(f"{folder}: no student is called {student!r}; there are {known}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from autograder.cli.command import AssignmentOption, command
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 if TYPE_CHECKING:
     from autograder.assignment.assignment import Assignment
@@ -42,7 +42,7 @@ def release(
     from autograder.release.template import build_figures, build_template
 
     if what not in RELEASES:
-        raise WrongUse(f"nothing is called {what!r}; there is {', '.join(RELEASES)}")
+        raise UsageError(f"nothing is called {what!r}; there is {', '.join(RELEASES)}")
     loaded = load_assignment(assignment)
     if what == "figures":
         for file in build_figures(loaded):
@@ -73,7 +73,7 @@ def _place(assignment: "Assignment", form: str, out: Path | None, *, alone: bool
     if form != "template":
         return assignment.folder / form
     if assignment.template is None:
-        raise WrongUse("the assignment names no template; say where to with --out")
+        raise UsageError("the assignment names no template; say where to with --out")
     return assignment.template
 
 
@@ -85,7 +85,7 @@ def _files(
     leaderboard: bool,
 ) -> "Files":
     """What a form consists of."""
-    from autograder.assignment.whereabouts import PACKAGE
+    from autograder.assignment.location import PACKAGE
 
     if form == "gradescope":
         from autograder.release.gradescope import bundle, bundle_files

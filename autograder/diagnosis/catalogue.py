@@ -17,7 +17,7 @@ from torch import Tensor
 
 from autograder.diagnosis.chain import Chain, Given, Step
 from autograder.diagnosis.dimensions import named
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +105,11 @@ class Catalogue:
         return tuple(entry for entry in self.misconceptions if entry.occurs_in(name, chain))
 
     def named(self, identifier: str) -> Misconception:
-        """The misconception with this id. Raises `KitFault` for an unknown one."""
+        """The misconception with this id. Raises `InternalError` for an unknown one."""
         for entry in self.misconceptions:
             if entry.id == identifier:
                 return entry
-        raise KitFault(f"no misconception is called {identifier!r} in this stage's catalogue")
+        raise InternalError(f"no misconception is called {identifier!r} in this stage's catalogue")
 
 
 @cache
@@ -120,6 +120,6 @@ def load_catalogue(module_name: str) -> Catalogue:
     seen: set[str] = set()
     for entry in entries:
         if entry.id in seen:
-            raise KitFault(f"{module_name}: two misconceptions are called {entry.id!r}")
+            raise InternalError(f"{module_name}: two misconceptions are called {entry.id!r}")
         seen.add(entry.id)
     return Catalogue(dict(module.CHAINS), entries, tuple(module.NULLS))

@@ -8,7 +8,7 @@ behind the assignment's; Canvas makes new assignments of them.
 import re
 from collections.abc import Iterable, Iterator
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.exports.filling import Filled, Wanted, matched, number, scaled, shown
 from autograder.exports.final import Final
 from autograder.submissions.sheet import Sheet
@@ -20,10 +20,10 @@ POSSIBLE = "Points Possible"
 
 
 def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
-    """Fill in the scores; `WrongUse` where the assignment's column cannot be told."""
+    """Fill in the scores; `UsageError` where the assignment's column cannot be told."""
     header = {title.casefold() for title in sheet.header}
     if not {"id", "section"} <= header:
-        raise WrongUse(
+        raise UsageError(
             f"{sheet.name}: line 1: expected Student, ID, Section as Canvas exports its gradebook;"
             f" found {', '.join(sheet.header)}"
         )
@@ -86,7 +86,7 @@ def _column(sheet: Sheet, wanted: Wanted) -> int:
         return open_ones[0]
     if found is None:
         titles = "; ".join(sheet.header[each] for each in open_ones) or "none"
-        raise WrongUse(
+        raise UsageError(
             f"{sheet.name}: which column is the assignment's? There is none called"
             f" {' or '.join(map(repr, asked))}; name one with --column: {titles}"
         )

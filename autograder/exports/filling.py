@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from autograder.assignment.assignment import Stage
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.exports.final import Final
 from autograder.submissions.roster import Person, Roster, people_of
 from autograder.submissions.sheet import Sheet
@@ -90,10 +90,10 @@ def scaled(score: float, ours: float, theirs: float | None) -> float:
 
 
 def required(sheet: Sheet, *titles: str, platform: str) -> int:
-    """A column that has to be there; `WrongUse` names it and what is there."""
+    """A column that has to be there; `UsageError` names it and what is there."""
     column = sheet.column(*titles)
     if column is None:
-        raise WrongUse(
+        raise UsageError(
             f"{sheet.name}: line 1: expected a column {' or '.join(titles)}, as {platform} exports"
             f" it; found {', '.join(sheet.header)}"
         )

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from autograder.assignment.assignment import Late
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.downloads.handin import Origin
 from autograder.submissions.roster import Person, Roster, people_of
 from autograder.submissions.sheet import Sheet
@@ -59,14 +59,14 @@ class Times:
 
 
 def read_times(path: Path, zone: tzinfo | None) -> Times:
-    """Read the times; `WrongUse` with line and column of what is no time.
+    """Read the times; `UsageError` with line and column of what is no time.
 
     `zone` is meant where a time has no offset: the due date's.
     """
     sheet = Sheet.read(path)
     submitted, extension = sheet.column(*SUBMITTED), sheet.column("extension")
     if submitted is None and extension is None:
-        raise WrongUse(
+        raise UsageError(
             f"{path}: line 1: expected a column submitted_at or extension, found"
             f" {', '.join(sheet.header)}"
         )
@@ -84,7 +84,7 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
 def lateness(late: Late, origin: Origin, handed: Handed | None) -> Lateness:
     """What a hand-in loses. What the times say counts before what the platform said.
 
-    A time needs a due date: `WrongUse` where the assignment has none.
+    A time needs a due date: `UsageError` where the assignment has none.
     """
     handed = handed or Handed()
     zone = late.due.tzinfo if late.due else None
@@ -109,7 +109,7 @@ def _due(late: Late, extended: datetime | timedelta | None) -> datetime:
     if isinstance(extended, datetime):
         return extended
     if late.due is None:
-        raise WrongUse(
+        raise UsageError(
             "there are times, and no due date to compare them with: give it with --due, or as"
             " due in [late] of assignment.toml"
         )
@@ -133,7 +133,7 @@ def _time(text: str, zone: tzinfo | None, where: str) -> datetime:
     found = parse_time(text, zone)
     if found is None:
         missing = "" if zone else " with its offset, since there is no due date to take it from"
-        raise WrongUse(
+        raise UsageError(
             f"{where}: expected a time such as 2026-10-01 23:59 or 2026-10-01T23:59:00+02:00"
             f"{missing}; found {text!r}"
         )
@@ -148,7 +148,7 @@ def _extension(text: str, zone: tzinfo | None, where: str) -> datetime | timedel
             return timedelta(days=days, hours=hours, minutes=minutes)
     found = parse_time(text, zone)
     if found is None:
-        raise WrongUse(
+        raise UsageError(
             f"{where}: expected a time such as 2026-10-03 23:59, or 2d, 36h, 1d 12h; found {text!r}"
         )
     return found

@@ -10,7 +10,7 @@ import io
 import zipfile
 from collections.abc import Callable, Iterable
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.exports.filling import Filled, Wanted, matched, number, required, scaled, shown
 from autograder.exports.final import Final
 from autograder.feedback.plain import file_name, one_line
@@ -23,13 +23,13 @@ LONG_AGO = (2020, 1, 1, 0, 0, 0)  # the same bytes on every run
 
 
 def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
-    """Fill in the grades; `WrongUse` where the sheet is no worksheet, or graded by a scale."""
+    """Fill in the grades; `UsageError` where the sheet is no worksheet, or graded by a scale."""
     if wanted.column:
         column = required(sheet, wanted.column, platform="Moodle")
     else:
         column = required(sheet, "Grade", platform="Moodle")
     if sheet.column("Scale") is not None:
-        raise WrongUse(f"{sheet.name}: graded by a scale; points can only be given as numbers")
+        raise UsageError(f"{sheet.name}: graded by a scale; points can only be given as numbers")
     most = sheet.column("Maximum grade")
     lock = sheet.column("Grade can be changed")
     if sheet.column("Grade") is None:

@@ -9,31 +9,31 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from autograder.errors import SurroundingsLack, WrongUse
+from autograder.errors import MissingRequirement, UsageError
 from autograder.exports.filling import Filled, Wanted, found_in, who_of
 from autograder.exports.final import Final
-from autograder.results.names import criterion_key
+from autograder.results.criterion_keys import criterion_key
 from autograder.submissions.roster import Person, Roster
 
 
 def fill(database: Path, finals: Iterable[Final], wanted: Wanted) -> Filled:
-    """Write the scores of a class; `WrongUse` where the gradebook does not know the assignment."""
+    """Write a class's scores; `UsageError` where the gradebook does not know the assignment."""
     try:
         from nbgrader.api import Gradebook, MissingEntry
     except ImportError:
-        raise SurroundingsLack(
+        raise MissingRequirement(
             "writing into a gradebook of nbgrader's needs nbgrader:"
             " pip install 'attention-autograder[nbgrader]'; a .csv needs nothing"
         ) from None
     if not database.is_file():
-        raise WrongUse(f"{database}: no such file; name the gradebook.db of the course")
+        raise UsageError(f"{database}: no such file; name the gradebook.db of the course")
     filled = Filled()
     with Gradebook(f"sqlite:///{database}") as book:
         try:
             assignment = book.find_assignment(wanted.id)
         except MissingEntry:
             known = ", ".join(each.name for each in book.assignments) or "none"
-            raise WrongUse(
+            raise UsageError(
                 f"{database}: no assignment is called {wanted.id}; there is {known}"
             ) from None
         _expect(database, assignment, wanted)
@@ -63,7 +63,7 @@ def _expect(database: Path, assignment: Any, wanted: Wanted) -> None:
             name = criterion_key(stage.id, criterion.id)
             if cells.get(name) != criterion.points:
                 found = f"{cells[name]:g} points" if name in cells else "no such cell"
-                raise WrongUse(
+                raise UsageError(
                     f"{database}: expected a grade cell {name} of {criterion.points} points in"
                     f" {wanted.id}, found {found}; the notebooks have to be of this release"
                 )

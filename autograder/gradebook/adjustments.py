@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from autograder.assignment.assignment import Stage
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.results.result import CriterionResult, Result, StageResult
 
 
@@ -42,7 +42,7 @@ class Adjusted(msgspec.Struct, frozen=True):
 def place_of(stages: Sequence[Stage], named: str) -> tuple[Stage, str, float]:
     """Stage, id and points of a criterion named as `masking` or, exactly, `causal/masking`.
 
-    `WrongUse` for one that is not there, or that several stages have.
+    `UsageError` for one that is not there, or that several stages have.
     """
     stage_id, _, criterion_id = named.rpartition("/")
     places = [
@@ -53,10 +53,10 @@ def place_of(stages: Sequence[Stage], named: str) -> tuple[Stage, str, float]:
     ]
     if not places:
         known = ", ".join(f"{stage.id}/{each.id}" for stage in stages for each in stage.criteria)
-        raise WrongUse(f"no criterion is called {named!r}; there are {known}")
+        raise UsageError(f"no criterion is called {named!r}; there are {known}")
     if len(places) > 1:
         told = ", ".join(f"{stage.id}/{criterion.id}" for stage, criterion in places)
-        raise WrongUse(f"several stages have a criterion {named!r}; name one of {told}")
+        raise UsageError(f"several stages have a criterion {named!r}; name one of {told}")
     stage, criterion = places[0]
     return stage, criterion.id, float(criterion.points)
 

@@ -11,9 +11,9 @@ from typing import Literal
 
 import msgspec
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.gradebook.adjustments import Adjustment
-from autograder.gradebook.gradebook_file import GradebookFile
+from autograder.gradebook.database_file import GradebookFile
 from autograder.gradebook.similarity import Pair
 from autograder.results.grading_key import GradingKey
 from autograder.results.result import Result, decode_result, encode_result
@@ -193,14 +193,14 @@ class Gradebook(GradebookFile):
         return None if row[0] is None else self.run(row[0])
 
     def run(self, number: int) -> Run:
-        """A run by its number; `WrongUse` where there is none."""
+        """A run by its number; `UsageError` where there is none."""
         row = self._database.execute(
             "select id, started, finished, outcome, assignment, stages, key, isolation"
             " from runs where id = ?",
             (number,),
         ).fetchone()
         if row is None:
-            raise WrongUse(f"{self.file}: no run has the number {number}")
+            raise UsageError(f"{self.file}: no run has the number {number}")
         stages = tuple(filter(None, row[5].split(",")))
         return Run(row[0], row[1], row[2], row[3], row[4], stages, row[6], row[7])
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from autograder.assignment.assignment import Assignment
-from autograder.errors import SurroundingsLack
+from autograder.errors import MissingRequirement
 from autograder.submissions.submission import Submission
 
 PIECE = 30  # characters of a piece, after names and blanks were left out
@@ -58,7 +58,7 @@ class Pair(msgspec.Struct, frozen=True):
 
 
 def similar_pairs(submissions: Sequence[Submission], assignment: Assignment) -> tuple[Pair, ...]:
-    """The pairs that stand out, most alike first. `SurroundingsLack` without copydetect."""
+    """The pairs that stand out, most alike first. `MissingRequirement` without copydetect."""
     known = frozenset[int]().union(*(pieces_of(text) for text in known_sources(assignment)))
     return ranked({each.name: pieces_of(source_of(each)) - known for each in submissions})
 
@@ -94,7 +94,7 @@ def _usual(shares: Sequence[float], count: int) -> float:
 
 
 def pieces_of(text: str) -> Pieces:
-    """The pieces of a source. `SurroundingsLack` without copydetect."""
+    """The pieces of a source. `MissingRequirement` without copydetect."""
     require_copydetect()
     from copydetect import CodeFingerprint
 
@@ -104,9 +104,9 @@ def pieces_of(text: str) -> Pieces:
 
 
 def require_copydetect() -> None:
-    """Raise `SurroundingsLack` where it is not installed: before a class is graded, say."""
+    """Raise `MissingRequirement` where it is not installed: before a class is graded, say."""
     if importlib.util.find_spec("copydetect") is None:
-        raise SurroundingsLack(
+        raise MissingRequirement(
             "similarity needs copydetect: pip install 'attention-autograder[similarity]'"
         )
 

@@ -16,7 +16,7 @@ from distributed import Client
 from distributed.comm.addressing import parse_address
 from distributed.comm.registry import get_backend
 
-from autograder.errors import KitFault, SurroundingsLack
+from autograder.errors import InternalError, MissingRequirement
 from autograder.grading.cluster_worker import NAME, Facts, Grading, facts, grade, isolation_of
 from autograder.grading.exchange import Graded, Request
 from autograder.submissions.submission import Submission
@@ -47,17 +47,17 @@ class ClusterExecutor:
         try:
             found: dict[str, Facts] = self._client.run(facts, folder)
         except Exception as error:
-            raise SurroundingsLack(
+            raise MissingRequirement(
                 f"a worker of the cluster cannot serve: {type(error).__name__}: {error};"
                 " each needs this kit and the assignment at the same place"
             ) from error
         notes = []
         for worker, theirs in sorted(found.items()):
             if theirs.fault:
-                raise SurroundingsLack(f"{worker}: {theirs.fault}")
+                raise MissingRequirement(f"{worker}: {theirs.fault}")
             changed = mine.key.changed(theirs.key)
             if changed:
-                raise SurroundingsLack(
+                raise MissingRequirement(
                     f"{worker} has another {' and another '.join(changed)} than this machine;"
                     " results would not be the same: bring it to the same state"
                 )
@@ -79,10 +79,10 @@ class ClusterExecutor:
         """The level in force on the worker that has the weakest."""
         try:
             found: dict[str, str] = self._client.run(isolation_of)
-        except KitFault:
+        except InternalError:
             raise
         except Exception as error:
-            raise SurroundingsLack(f"a worker of the cluster cannot start: {error}") from error
+            raise MissingRequirement(f"a worker of the cluster cannot start: {error}") from error
         return min(found.values(), key=LEVELS.index)
 
     def submit(self, submission: Submission, stages: tuple[str, ...] | None) -> Future[Graded]:
@@ -105,10 +105,10 @@ def _pass_on(answer: Future[Graded], asked: Future[bytes]) -> None:
     """From bytes to a result; whatever went wrong is the kit's or the cluster's."""
     try:
         answer.set_result(msgspec.msgpack.decode(asked.result(), type=Graded))
-    except (KitFault, SurroundingsLack) as error:
+    except (InternalError, MissingRequirement) as error:
         answer.set_exception(error)
     except BaseException as error:
-        answer.set_exception(KitFault(f"the cluster lost it: {type(error).__name__}: {error}"))
+        answer.set_exception(InternalError(f"the cluster lost it: {type(error).__name__}: {error}"))
 
 
 def _connected(address: str) -> Client:
@@ -118,10 +118,10 @@ def _connected(address: str) -> Client:
         get_backend(parse_address(address)[0])
         client = Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise SurroundingsLack(f"{address}: no scheduler answers there ({error})") from error
+        raise MissingRequirement(f"{address}: no scheduler answers there ({error})") from error
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         client.close()
-        raise SurroundingsLack(f"{address}: the cluster has no workers") from None
+        raise MissingRequirement(f"{address}: the cluster has no workers") from None
     return client

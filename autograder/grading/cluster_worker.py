@@ -17,7 +17,7 @@ from distributed import WorkerPlugin, get_worker
 
 from autograder.assignment.assignment import load_assignment
 from autograder.assignment.secret import load_secret
-from autograder.errors import AutograderError, SurroundingsLack
+from autograder.errors import AutograderError, MissingRequirement
 from autograder.grading.exchange import Request
 from autograder.grading.executor import LocalExecutor
 from autograder.grading.worker import Worker
@@ -89,7 +89,7 @@ class Grading(WorkerPlugin):
     def executor(self) -> LocalExecutor:
         """The grading processes. Raises where this machine would grade otherwise."""
         if self._executor is None:
-            raise SurroundingsLack(
+            raise MissingRequirement(
                 f"a worker came with another {' and another '.join(self._changed)}"
             )
         return self._executor

@@ -13,7 +13,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from autograder.errors import AutograderError, KitFault
+from autograder.errors import AutograderError, InternalError
 from autograder.grading.exchange import Graded
 from autograder.submissions.submission import Submission
 
@@ -28,7 +28,7 @@ class Grader(Protocol):
         """The level of isolation in force."""
 
     def grade(self, submission: Submission, stages: tuple[str, ...] | None) -> Graded:
-        """Grade one submission; raises `KitFault` when the worker dies."""
+        """Grade one submission; raises `InternalError` when the worker dies."""
 
 
 Factory = Callable[[], AbstractContextManager[Grader]]
@@ -123,7 +123,7 @@ class LocalExecutor:
             closed = self._closed
         if closed:
             self._end(stack)
-            raise KitFault("stopped")
+            raise InternalError("stopped")
         new: Grader = self._here.worker
         return new
 
@@ -133,7 +133,9 @@ class LocalExecutor:
                 return
             self._open.remove(stack)
         with contextlib.suppress(Exception):  # it may have died already
-            stopped = KitFault("stopped")  # a worker that is told of an error is not waited for
+            stopped = InternalError(
+                "stopped"
+            )  # a worker that is told of an error is not waited for
             stack.__exit__(type(stopped), stopped, None)
 
 
@@ -146,4 +148,4 @@ def cores() -> int:
 
 def _is_lasting(error: Exception) -> bool:
     """Whether trying again would fail again: the surroundings lack something, say."""
-    return isinstance(error, AutograderError) and not isinstance(error, KitFault)
+    return isinstance(error, AutograderError) and not isinstance(error, InternalError)

@@ -9,14 +9,14 @@ from typing import Protocol
 import msgspec
 
 from autograder.assignment.assignment import Assignment, Stage, load_assignment
-from autograder.errors import AutograderError, KitFault, SurroundingsLack, WrongUse
+from autograder.errors import AutograderError, InternalError, MissingRequirement, UsageError
 from autograder.gradebook.adjustments import adjusted_results
 from autograder.gradebook.class_analysis import Graded
 from autograder.gradebook.gradebook import Gradebook, Outcome, Record, Run
 from autograder.gradebook.similarity import Pair, similar_pairs
 from autograder.grading.exchange import Graded as Answer
 from autograder.grading.executor import Executor
-from autograder.grading.files import write_class, write_student
+from autograder.grading.result_files import write_class, write_student
 from autograder.results.details import read_details
 from autograder.results.grading_key import GradingKey
 from autograder.results.result import SCHEMA, Result, encode_result
@@ -58,7 +58,7 @@ class Job(msgspec.Struct, frozen=True):
 
 def stages_of(assignment: Assignment, chosen: tuple[str, ...]) -> tuple[Stage, ...]:
     """The chosen stages in the assignment's order; all of them where none is chosen."""
-    asked = {assignment.stage(each).id for each in chosen}  # WrongUse for an unknown one
+    asked = {assignment.stage(each).id for each in chosen}  # UsageError for an unknown one
     return tuple(stage for stage in assignment.stages if not asked or stage.id in asked)
 
 
@@ -86,13 +86,13 @@ def grade_class(
         return adjusted_results(results, book.adjustments(), job.graded_stages)
 
 
-def ungraded(results: tuple[Result, ...]) -> KitFault | None:
+def ungraded(results: tuple[Result, ...]) -> InternalError | None:
     """The fault to end with where the kit failed on some submissions; None where on none."""
     names = [result.submission for result in results if result.score is None]
     if not names:
         return None
     told = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
-    return KitFault(
+    return InternalError(
         f"the kit failed on {len(names)} of {len(results)} submissions ({told});"
         " they have no score: run again to try them once more"
     )
@@ -139,10 +139,10 @@ def similar_in(entries: tuple[Entry, ...], assignment: Assignment) -> tuple[Pair
 
 
 def last_run(book: Gradebook) -> Run:
-    """The newest run. `WrongUse` where there is none."""
+    """The newest run. `UsageError` where there is none."""
     run = book.last_run()
     if run is None:
-        raise WrongUse(f"{book.folder}: nothing was graded into it yet")
+        raise UsageError(f"{book.folder}: nothing was graded into it yet")
     return run
 
 
@@ -226,7 +226,7 @@ class _Grading:
             self._executor = self._start()
             isolation = self._executor.isolation
             if isolation == WEAK_ISOLATION and self._job.isolation is None:
-                raise SurroundingsLack(
+                raise MissingRequirement(
                     "this machine offers no isolation but a separate process, which student code"
                     " can get out of; see autograder doctor, or take it with --isolation process"
                 )
@@ -242,9 +242,9 @@ class _Grading:
     def _finish(self, submission: Submission, future: Future[Answer]) -> None:
         try:
             graded = future.result()
-        except (SurroundingsLack, WrongUse):
+        except (MissingRequirement, UsageError):
             raise  # of everybody, not of this submission
-        except KitFault as error:
+        except InternalError as error:
             self._fail(submission, str(error))
         except Exception as error:  # a fault of the kit as well: it costs nobody else a result
             self._fail(submission, f"{type(error).__name__}: {error}")
@@ -313,7 +313,7 @@ def _closing(book: Gradebook, run: Run, job: Job, results: list[Result]) -> Iter
     except KeyboardInterrupt:
         outcome = "interrupted"
         raise
-    except SurroundingsLack:
+    except MissingRequirement:
         outcome = "running"  # broken off, to be gone on with; perhaps nothing can be written now
         raise
     finally:
@@ -331,5 +331,5 @@ def assignment_of(run: Run) -> Assignment:
     """The assignment that a run graded; where it has moved, the one found from here."""
     try:
         return load_assignment(Path(run.assignment))
-    except WrongUse:
+    except UsageError:
         return load_assignment()

@@ -16,14 +16,14 @@ import pytest
 import torch
 
 from autograder.assignment.assignment import PACKAGE, Assignment
-from autograder.attention.checks.further import Further
 from autograder.attention.checks.seeing import attention_seen
+from autograder.attention.checks.tie_breaks import TieBreaks
 from autograder.checks.plugin import Checks, check_files, equivalents_of
 from autograder.checks.trial import Trial
-from autograder.errors import AutograderError, KitFault
+from autograder.errors import AutograderError, InternalError
 from autograder.grading.exchange import Answer, Fault, Graded, Ready, Request
 from autograder.sandbox.host.room import Sandbox
-from autograder.scoring.retelling import comparisons, titles_of
+from autograder.scoring.retold import comparisons, titles_of
 from autograder.scoring.scoring import score
 
 INI = PACKAGE / "checks" / "checks.ini"
@@ -41,7 +41,7 @@ class Judge:
         self._answer: Callable[[Answer], None] = lambda answer: None
 
     def serve(self, requests: Iterable[Request], answer: Callable[[Answer], None]) -> None:
-        """Grade until `requests` end. Raises `KitFault` where pytest does not get going."""
+        """Grade until `requests` end. Raises `InternalError` where pytest does not get going."""
         torch.set_num_threads(1)
         self._requests, self._answer = requests, answer
         for name in [name for name in os.environ if name.startswith("PYTEST_")]:
@@ -61,12 +61,14 @@ class Judge:
             plugins=[self, self.checks],
         )
         if code not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-            raise KitFault(f"the hidden checks could not be collected (pytest ended with {code})")
+            raise InternalError(
+                f"the hidden checks could not be collected (pytest ended with {code})"
+            )
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Take the place of pytest's own loop."""
         if session.testsfailed or not session.items:
-            raise KitFault("the hidden checks could not be collected")
+            raise InternalError("the hidden checks could not be collected")
         gc.collect()
         gc.freeze()  # what is here stays: the collector need not look at it for every submission
         gc.set_threshold(SELDOM)
@@ -87,7 +89,7 @@ class Judge:
         trial = Trial.of(self.assignment, self.sandbox, request.submission, self._equivalents)
         try:
             evidence = self.checks.run(items, trial, stages)
-            further = Further(self.assignment, trial, self.checks.sample)
+            further = TieBreaks(self.assignment, trial, self.checks.sample)
             result, details = score(
                 self.assignment, request.submission, trial, evidence, stages, further
             )

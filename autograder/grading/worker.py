@@ -14,11 +14,11 @@ import sys
 from pathlib import Path
 from types import TracebackType
 
-from autograder.errors import AutograderError, KitFault, SurroundingsLack, WrongUse
+from autograder.errors import AutograderError, InternalError, MissingRequirement, UsageError
 from autograder.grading.exchange import Fault, Graded, Ready, Request, receive_answer, send
 from autograder.submissions.submission import Submission
 
-_ERRORS: dict[int, type[AutograderError]] = {1: KitFault, 2: WrongUse, 3: SurroundingsLack}
+_ERRORS: dict[int, type[AutograderError]] = {1: InternalError, 2: UsageError, 3: MissingRequirement}
 
 
 class Worker:
@@ -57,7 +57,7 @@ class Worker:
                 raise self._gone() from None
             if isinstance(answer, Fault):
                 self.close()
-                raise _ERRORS.get(answer.exit_code, KitFault)(answer.text)
+                raise _ERRORS.get(answer.exit_code, InternalError)(answer.text)
             if not isinstance(answer, Ready):
                 raise self._gone()
             self._isolation = answer.isolation
@@ -75,7 +75,7 @@ class Worker:
         return self._process.pid
 
     def grade(self, submission: Submission, stages: tuple[str, ...] | None = None) -> Graded:
-        """Grade a submission. Raises `KitFault` when the kit failed on it or the worker died."""
+        """Grade a submission; `InternalError` when the kit failed on it or the worker died."""
         self.wait_ready()
         try:
             send(self._connection, Request(submission, stages))
@@ -83,15 +83,15 @@ class Worker:
             raise self._gone() from error
         answer = receive_answer(self._connection)
         if isinstance(answer, Fault):
-            raise _ERRORS.get(answer.exit_code, KitFault)(answer.text)
+            raise _ERRORS.get(answer.exit_code, InternalError)(answer.text)
         if not isinstance(answer, Graded):
             raise self._gone()
         return answer
 
-    def _gone(self) -> KitFault:
+    def _gone(self) -> InternalError:
         code = self._process.wait()
         self.close()
-        return KitFault(f"a grading process ended by itself (exit status {code})")
+        return InternalError(f"a grading process ended by itself (exit status {code})")
 
     @property
     def alive(self) -> bool:

@@ -15,9 +15,9 @@ from typing import Literal
 import msgspec
 
 from autograder.assignment.assignment import Assignment, load_assignment
-from autograder.errors import AutograderError, KitFault, SurroundingsLack
-from autograder.grading.files import write
+from autograder.errors import AutograderError, InternalError, MissingRequirement
 from autograder.grading.grading import WEAK_ISOLATION
+from autograder.grading.result_files import write
 from autograder.grading.worker import Worker
 from autograder.platforms.results_json import Results, encode, failed, results_of
 from autograder.platforms.warm import unreadable
@@ -84,7 +84,7 @@ def _graded(
             watch.start()
             try:
                 if worker.isolation == WEAK_ISOLATION and settings.isolation is None:
-                    raise SurroundingsLack(
+                    raise MissingRequirement(
                         "no isolation but a separate process is to be had here, which student code"
                         " can get out of; `autograder release gradescope --isolation process` makes"
                         " a bundle that takes it"
@@ -92,12 +92,12 @@ def _graded(
                 result = worker.grade(submission).result
                 worker.kill()  # which is quicker than to let it go
                 return result
-            except KitFault:
+            except InternalError:
                 if attempt == TRIES and time.monotonic() < until:
                     raise
             finally:
                 watch.cancel()
-    raise KitFault(f"this machine did not finish within {settings.seconds:g} seconds")
+    raise InternalError(f"this machine did not finish within {settings.seconds:g} seconds")
 
 
 if __name__ == "__main__":

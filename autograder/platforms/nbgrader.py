@@ -29,11 +29,11 @@ from nbgrader.utils import is_grade, is_locked, is_task
 from traitlets import Unicode
 
 from autograder.assignment.assignment import Assignment
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.feedback.pages import prose
 from autograder.feedback.plain import one_line, plain
 from autograder.platforms.nbgrader_run import Released, next_submitted, run_of, submitted
-from autograder.results.names import results_of
+from autograder.results.criterion_keys import results_of
 from autograder.results.result import CriterionResult, Result
 
 # What a criterion that lost nothing says, and one whose reason the policy holds back.
@@ -140,7 +140,7 @@ def check_points(points: Mapping[str, float], earned: Mapping[str, CriterionResu
     """Refuse to write scores into cells that were made for other points."""
     for name, criterion in earned.items():
         if points.get(name, criterion.max_score) != criterion.max_score:
-            raise WrongUse(
+            raise UsageError(
                 f"the cell {name} is worth {points[name]:g} points and the criterion"
                 f" {criterion.max_score:g}: run `autograder release nbgrader` and `nbgrader"
                 " generate_assignment --force` again"
@@ -150,7 +150,7 @@ def check_points(points: Mapping[str, float], earned: Mapping[str, CriterionResu
 def fill(
     nb: NotebookNode, earned: Mapping[str, CriterionResult], result: Result, explained: bool
 ) -> None:
-    """Write score and reason into every criterion's cell; `WrongUse` for a cell that has none."""
+    """Write score and reason into every criterion's cell; `UsageError` for a cell that has none."""
     notes = result.notes
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
@@ -161,7 +161,7 @@ def fill(
             cell.outputs = _outputs(criterion, notes, explained)
             notes = ()  # once a notebook
         elif float(marks["points"]) > 0:
-            raise WrongUse(
+            raise UsageError(
                 f"the cell {marks['grade_id']} is an automatic test that no criterion knows;"
                 " nothing would run it here: make it a manually graded cell, or add a criterion"
                 " to assignment.toml"

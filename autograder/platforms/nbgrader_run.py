@@ -21,10 +21,10 @@ from nbgrader.coursedir import CourseDirectory
 
 from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.assignment.secret import load_secret
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.platforms.warm import WarmJudge
+from autograder.results.criterion_keys import criteria_of
 from autograder.results.grading_key import grading_key
-from autograder.results.names import criteria_of
 from autograder.results.result import Result
 
 _judges: dict[tuple[Path, str], tuple[str, WarmJudge]] = {}
@@ -178,7 +178,9 @@ def _cells(notebook: Any) -> Iterator[NotebookNode]:
     tasks = {cell.name: cell for cell in notebook.task_cells}
     for source in notebook.source_cells:
         if source.cell_type not in make:
-            raise KitFault(f"the gradebook has a cell {source.name} of the type {source.cell_type}")
+            raise InternalError(
+                f"the gradebook has a cell {source.name} of the type {source.cell_type}"
+            )
         marks: dict[str, Any] = {
             "schema_version": 3,
             "grade_id": source.name,

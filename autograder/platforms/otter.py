@@ -18,12 +18,12 @@ from otter.test_files import GradingResults
 from otter.test_files.abstract_test import TestCaseResult
 
 from autograder.assignment.assignment import load_assignment
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.feedback.plain import one_line, plain
 from autograder.feedback.words import points
 from autograder.platforms.notebook_cells import KERNEL
 from autograder.platforms.warm import WarmJudge
-from autograder.results.names import criteria_of, results_of
+from autograder.results.criterion_keys import criteria_of, results_of
 from autograder.results.result import CriterionResult, Result
 
 KEPT = "All points."
@@ -74,11 +74,11 @@ class BehindTheWall(AbstractOtterPlugin):  # type: ignore[misc] # otter is not t
     def after_grading(self, results: GradingResults) -> None:
         """Put scores and reasons in the place of what the empty notebook got."""
         if self._result is None or results.has_catastrophic_failure():
-            raise KitFault("otter did not get as far as the judge's results")
+            raise InternalError("otter did not get as far as the judge's results")
         earned = results_of(self._result, self._assignment)
         missing = [name for name in earned if name not in results.results]
         if missing:
-            raise KitFault(
+            raise InternalError(
                 f"the notebook has no question {missing[0]}: run `autograder release otter` and"
                 " `otter assign` again"
             )
@@ -98,7 +98,7 @@ class BehindTheWall(AbstractOtterPlugin):  # type: ignore[misc] # otter is not t
 def _put(results: GradingResults, name: str, criterion: CriterionResult, explained: bool) -> None:
     question = results.get_result(name)
     if question.possible != criterion.max_score:
-        raise KitFault(
+        raise InternalError(
             f"the question {name} is worth {points(question.possible)} points, the criterion"
             f" {points(criterion.max_score)}: run `autograder release otter` and `otter assign`"
             " again"

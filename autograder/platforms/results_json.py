@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from autograder.assignment.assignment import Assignment, Feedback
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.feedback.markdown import inline, markdown
 from autograder.feedback.words import WORDS, points
 from autograder.results.result import CriterionResult, Result, StageResult
@@ -79,27 +79,27 @@ _STRICTEST = ("never", "after_due", "always")
 
 
 def encode(results: Results) -> bytes:
-    """The bytes of the file; `KitFault` where the platform would not take them."""
+    """The bytes of the file; `InternalError` where the platform would not take them."""
     data = msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
     check(data)
     return data
 
 
 def check(data: bytes) -> Results:
-    """Read the file as strictly as the platform may; `KitFault` with what is wrong."""
+    """Read the file as strictly as the platform may; `InternalError` with what is wrong."""
     try:
         results = msgspec.json.decode(data, type=Results)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise KitFault(f"results.json: {error}") from None
+        raise InternalError(f"results.json: {error}") from None
     scores = [results.score, *(test.score for test in results.tests)]
     if all(score is None for score in scores):
-        raise KitFault("results.json: neither it nor a test has a score")
+        raise InternalError("results.json: neither it nor a test has a score")
     for score in scores:
         if score is not None and not math.isfinite(score):
-            raise KitFault(f"results.json: {score} is no score")
+            raise InternalError(f"results.json: {score} is no score")
     for test in results.tests:
         if test.score is not None and test.max_score is not None and test.score > test.max_score:
-            raise KitFault(f"results.json: {test.number} earns more than its maximum")
+            raise InternalError(f"results.json: {test.number} earns more than its maximum")
     return results
 
 

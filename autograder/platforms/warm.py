@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from autograder.assignment.assignment import Assignment
-from autograder.errors import KitFault, SurroundingsLack
+from autograder.errors import InternalError, MissingRequirement
 from autograder.grading.exchange import Graded
 from autograder.grading.executor import LocalExecutor
 from autograder.grading.grading import WEAK_ISOLATION
@@ -60,8 +60,8 @@ class WarmJudge:
     def grade(self, place: Path, name: str) -> Result:
         """The result of what was handed in; one with status `error` where it cannot be read.
 
-        Raises `KitFault` where the kit failed on it and `SurroundingsLack` where nothing can be
-        graded here: neither is a student's to pay for.
+        Raises `InternalError` where the kit failed on it and `MissingRequirement` where nothing
+        can be graded here: neither is a student's to pay for.
         """
         try:
             submission = read_submission(place, self.assignment.limits, name)
@@ -72,7 +72,7 @@ class WarmJudge:
             self._waiting += 1
         try:
             return future.result().result
-        except KitFault:
+        except InternalError:
             self._forget(future)  # whoever asks again has it tried again
             raise
         except Exception:  # of everybody, not of this submission
@@ -118,7 +118,7 @@ class WarmJudge:
         worker = Worker(self.assignment.folder, self._isolation)
         try:
             if worker.isolation == WEAK_ISOLATION and self._isolation is None:
-                raise SurroundingsLack(
+                raise MissingRequirement(
                     "this machine offers no isolation but a separate process, which student"
                     " code can get out of; see autograder doctor, or ask for it by name"
                 )

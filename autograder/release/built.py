@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from autograder.errors import SurroundingsLack
+from autograder.errors import MissingRequirement
 
 Files = Mapping[str, bytes]
 
@@ -25,7 +25,7 @@ def write_files(files: Files, out: Path, *, private: bool = False) -> tuple[Path
                 path.chmod(0o600)
             path.write_bytes(data)
         except OSError as error:
-            raise SurroundingsLack(f"{path}: cannot be written ({error.strerror})") from None
+            raise MissingRequirement(f"{path}: cannot be written ({error.strerror})") from None
         written.append(path)
     return tuple(written)
 

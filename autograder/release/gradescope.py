@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 
 from autograder.assignment.assignment import FILE_NAME, PACKAGE, Assignment
 from autograder.assignment.secret import secret_file
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.platforms.gradescope import KIT, Settings
 from autograder.release.built import Files
 from autograder.sandbox.host.ladder import wished
@@ -89,7 +89,7 @@ def bundle_files(
 ) -> Files:
     """Everything in the zip: path to content."""
     if isolation is not None:
-        wished(isolation)  # WrongUse for a level that there is not
+        wished(isolation)  # UsageError for a level that there is not
     pins = dict(pinned(DISTRIBUTION))
     torch = pins.pop("torch")
     top = Path(os.path.commonpath([assignment.folder, assignment.solutions]))
@@ -141,7 +141,9 @@ def pinned(distribution: str) -> Iterator[tuple[str, str]]:
         try:
             found[name] = version(name).partition("+")[0]  # without a build's own mark
         except PackageNotFoundError:
-            raise KitFault(f"{name} is not installed here, so its version cannot be told") from None
+            raise InternalError(
+                f"{name} is not installed here, so its version cannot be told"
+            ) from None
         waiting += [Requirement(each) for each in requires(name) or ()]
         for extra in wanted.extras:
             waiting += [

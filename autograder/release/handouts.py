@@ -5,7 +5,7 @@ and what is graded cannot part ways.
 """
 
 from autograder.assignment.assignment import Share, Stage
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 BEGIN = "<!-- rubric -->\n"
 END = "<!-- end of rubric -->\n"
@@ -16,7 +16,7 @@ def with_rubric(handout: str, stage: Stage) -> str:
     before, begun, rest = handout.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not (begun and ended):
-        raise WrongUse(f"{stage.handout.name} has no place for the rubric: {BEGIN}{END}")
+        raise UsageError(f"{stage.handout.name} has no place for the rubric: {BEGIN}{END}")
     return before + BEGIN + rubric(stage) + END + after
 
 

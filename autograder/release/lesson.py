@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.assignment.assignment import Assignment, Stage
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 from autograder.release.handouts import with_rubric
 from autograder.release.notebooks import LAST_BEFORE_CODE
 from autograder.release.public_checks import PublicCheck, checks_of
@@ -90,12 +90,12 @@ def _exercises(
     order = [node.name for node in written]
     if set(order) != set(stage.names):
         missing = ", ".join(sorted({*stage.names} - {*order}))
-        raise KitFault(f"{file.name} does not define {missing}")
+        raise InternalError(f"{file.name} does not define {missing}")
     belongs: dict[str, list[PublicCheck]] = {name: [] for name in order}
     for check in checks_of(assignment, stage):
         known = [name for name in order if name in check.subjects]
         if not known:
-            raise KitFault(f"{check.name} looks at no name of the stage {stage.id}")
+            raise InternalError(f"{check.name} looks at no name of the stage {stage.id}")
         belongs[known[-1]].append(check)
     lines = source.splitlines()
     return tuple(
@@ -134,7 +134,9 @@ def _figures(handout: str, folder: Path) -> tuple[str, ...]:
     found = dict.fromkeys(path for path in _FIGURE.findall(handout) if "://" not in path)
     for path in found:
         if not (folder / path).resolve().is_relative_to(folder.resolve()):
-            raise KitFault(f"{folder.name}: the figure {path} lies outside of the handouts' folder")
+            raise InternalError(
+                f"{folder.name}: the figure {path} lies outside of the handouts' folder"
+            )
     return tuple(found)
 
 

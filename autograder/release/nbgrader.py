@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from autograder.assignment.assignment import Assignment, Criterion, Stage
-from autograder.assignment.whereabouts import find_assignment
-from autograder.errors import KitFault, SurroundingsLack, WrongUse
+from autograder.assignment.location import find_assignment
+from autograder.errors import InternalError, MissingRequirement, UsageError
 from autograder.platforms.notebook_cells import Cell, code_cell, notebook_bytes, text_cell
 from autograder.release.built import Files
 from autograder.release.lesson import Lesson, figure_files, lessons_of
 from autograder.release.public_checks import cell_of, shared_cell
-from autograder.results.names import criterion_key
+from autograder.results.criterion_keys import criterion_key
 
 CONFIG = "nbgrader_config.py"
 BEGIN = "# >>> attention autograder: written by `autograder release nbgrader`, changes get lost\n"
@@ -97,7 +97,7 @@ def nbgrader_files(assignment: Assignment, out: Path, named: Path | None = None)
     named: the assignment as it was named by hand, to be named in the configuration as well.
     """
     if find_spec("nbgrader") is None:
-        raise SurroundingsLack(
+        raise MissingRequirement(
             "nbgrader is not installed; it comes with the extra: pip install"
             " 'attention-autograder[nbgrader]'"
         )
@@ -184,7 +184,7 @@ def _validate(cells: list[Cell]) -> None:
     try:
         MetadataValidator().validate_nb(v4.new_notebook(cells=cells))
     except ValidationError as error:
-        raise KitFault(f"nbgrader does not take the notebooks: {error}") from None
+        raise InternalError(f"nbgrader does not take the notebooks: {error}") from None
 
 
 def _config(out: Path, named: Path | None) -> str:
@@ -202,5 +202,5 @@ def _config(out: Path, named: Path | None) -> str:
     before, begun, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not (begun and ended):
-        raise WrongUse(f"{file}: one of the lines {BEGIN.strip()!r} and {END.strip()!r} is gone")
+        raise UsageError(f"{file}: one of the lines {BEGIN.strip()!r} and {END.strip()!r} is gone")
     return f"{before}{block}{after}"

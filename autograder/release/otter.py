@@ -14,14 +14,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from autograder.assignment.assignment import Assignment, Criterion, Stage
-from autograder.assignment.whereabouts import find_assignment
-from autograder.errors import SurroundingsLack
+from autograder.assignment.location import find_assignment
+from autograder.errors import MissingRequirement
 from autograder.platforms.notebook_cells import Cell, code_cell, notebook_bytes, raw_cell, text_cell
 from autograder.release import stubs
 from autograder.release.built import Files
 from autograder.release.lesson import Exercise, Lesson, figure_files, lessons_of
 from autograder.release.public_checks import RUNNER, PublicCheck, cell_of, shared_cell
-from autograder.results.names import criterion_key
+from autograder.results.criterion_keys import criterion_key
 
 PLUGIN = "autograder.platforms.otter.BehindTheWall"
 
@@ -73,7 +73,7 @@ def otter_files(assignment: Assignment, named: Path | None = None) -> Files:
     named: the assignment as it was named by hand, to be named in the configuration as well.
     """
     if find_spec("otter") is None:
-        raise SurroundingsLack(
+        raise MissingRequirement(
             "otter-grader is not installed; it comes with the extra: pip install"
             " 'attention-autograder[otter]'"
         )

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.assignment.assignment import Assignment, Stage
-from autograder.errors import KitFault, WrongUse
+from autograder.errors import InternalError, UsageError
 
 RUNNER = "public_check"
 CONFTEST = "conftest.py"
@@ -192,8 +192,8 @@ class _Reader:
                     edits.append((each, f"dict({names})[{key}]"))
         return _edited(self._source, node, edits, self._file)
 
-    def _fault(self, node: ast.expr | ast.stmt, what: str) -> KitFault:
-        return KitFault(f"{self._file.name}:{node.lineno}: {what}")
+    def _fault(self, node: ast.expr | ast.stmt, what: str) -> InternalError:
+        return InternalError(f"{self._file.name}:{node.lineno}: {what}")
 
 
 Edit = tuple[ast.AST, str]
@@ -231,7 +231,7 @@ def _edited(source: str, node: Definition, edits: list[Edit], file: Path) -> str
         end += len(text.encode()) - (last - first)
     text = data[begin:end].decode()
     if "pytest" in _identifiers(textwrap.dedent(text)):
-        raise KitFault(
+        raise InternalError(
             f"{file.name}: {text.splitlines()[0]} needs pytest, which notebooks have not"
         )
     return text
@@ -265,14 +265,20 @@ def _is_name(node: ast.expr, names: Iterable[str]) -> bool:
 
 def _tests(assignment: Assignment) -> Path:
     if assignment.template is None:
-        raise WrongUse(f"{assignment.folder}: the assignment names no template with public checks")
+        raise UsageError(
+            f"{assignment.folder}: the assignment names no template with public checks"
+        )
     tests = assignment.template / "tests"
     if not tests.is_dir():
-        raise WrongUse(f"{tests}: no such folder; the public checks of the notebooks come from it")
+        raise UsageError(
+            f"{tests}: no such folder; the public checks of the notebooks come from it"
+        )
     return tests
 
 
 def _only(files: list[Path], stage: Stage) -> Path:
     if len(files) != 1:
-        raise KitFault(f"one file of public checks is needed for {stage.id}; found {len(files)}")
+        raise InternalError(
+            f"one file of public checks is needed for {stage.id}; found {len(files)}"
+        )
     return files[0]

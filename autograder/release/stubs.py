@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 
 BEGIN = "### BEGIN SOLUTION"
 END = "### END SOLUTION"
@@ -52,7 +52,9 @@ def stub(source: str, file: str, message: Callable[[str], str]) -> str:
     for region in reversed(regions):
         body = bodies.get(region)
         if body is None:
-            raise KitFault(f"{file}:{region.first}: a solution must be a function's whole body")
+            raise InternalError(
+                f"{file}:{region.first}: a solution must be a function's whole body"
+            )
         lines[region.first - 1 : region.last] = _raise(message(body.owner), body.column)
     text = _without_unused_imports("\n".join(lines) + "\n")
     _prove(source, text, file)
@@ -60,7 +62,7 @@ def stub(source: str, file: str, message: Callable[[str], str]) -> str:
 
 
 def find_regions(source: str, file: str) -> tuple[Region, ...]:
-    """The regions between the marks; `KitFault` where a mark has no partner."""
+    """The regions between the marks; `InternalError` where a mark has no partner."""
     regions: list[Region] = []
     begun: int | None = None
     for number, line in enumerate(source.splitlines(), start=1):
@@ -71,9 +73,9 @@ def find_regions(source: str, file: str) -> tuple[Region, ...]:
             regions.append(Region(begun, number))
             begun = None
         elif mark in (BEGIN, END):
-            raise KitFault(f"{file}:{number}: {mark!r} without its partner")
+            raise InternalError(f"{file}:{number}: {mark!r} without its partner")
     if begun is not None:
-        raise KitFault(f"{file}:{begun}: {BEGIN!r} without its partner")
+        raise InternalError(f"{file}:{begun}: {BEGIN!r} without its partner")
     return tuple(regions)
 
 
@@ -119,7 +121,9 @@ def _region_of(body: Body, regions: tuple[Region, ...], file: str) -> Region:
     for region in regions:
         if region.first < body.first and body.last < region.last:
             return region
-    raise KitFault(f"{file}:{body.first}: the body of {body.owner} is not all between the marks")
+    raise InternalError(
+        f"{file}:{body.first}: the body of {body.owner} is not all between the marks"
+    )
 
 
 def _raise(message: str, column: int) -> list[str]:
@@ -149,12 +153,12 @@ def _prove(source: str, text: str, file: str) -> None:
     """The stub promises what the solution promises, and holds no body."""
     promised, kept = (_promises(ast.parse(each)) for each in (source, text))
     if promised != kept:
-        raise KitFault(f"{file}: the stub lost a signature or a docstring")
+        raise InternalError(f"{file}: the stub lost a signature or a docstring")
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, Function):
             rest = node.body[1:] if ast.get_docstring(node) is not None else node.body
             if not (len(rest) == 1 and isinstance(rest[0], ast.Raise)):
-                raise KitFault(f"{file}: the stub of {node.name} does more than raise")
+                raise InternalError(f"{file}: the stub of {node.name} does more than raise")
 
 
 def _promises(module: ast.Module) -> list[str]:

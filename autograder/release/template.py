@@ -11,7 +11,7 @@ from pathlib import Path
 
 from autograder.assignment.assignment import Assignment, Stage
 from autograder.attention.figures import figure_files
-from autograder.errors import KitFault, WrongUse
+from autograder.errors import InternalError, UsageError
 from autograder.release import stubs
 from autograder.release.course import course_json
 from autograder.release.handouts import with_rubric
@@ -43,7 +43,7 @@ def template_files(assignment: Assignment) -> dict[str, str]:
     for path, text in files.items():
         leaked = stubs.leaks(sources(text) if path.endswith(".ipynb") else text, secrets)
         if leaked:
-            raise KitFault(f"{path} would give a solution away: {leaked[0]}")
+            raise InternalError(f"{path} would give a solution away: {leaked[0]}")
     return files
 
 
@@ -55,7 +55,7 @@ def build_template(assignment: Assignment, out: Path) -> tuple[Path, ...]:
     """
     files = template_files(assignment)
     if (out / assignment.solutions.name).resolve() == assignment.solutions:
-        raise WrongUse(f"{out}: stubs built here would overwrite the solutions")
+        raise UsageError(f"{out}: stubs built here would overwrite the solutions")
     if out.resolve() == assignment.template:
         for stage in assignment.stages:
             _write(stage.handout, files[f"{HANDOUTS}/{stage.handout.name}"])
@@ -88,7 +88,7 @@ def figures_shown(assignment: Assignment) -> dict[str, str]:
     for stage in assignment.stages:
         for name in re.findall(rf"\]\({FIGURES}/([^)]+)\)", _read(stage.handout)):
             if name not in drawn:
-                raise WrongUse(f"{stage.handout.name} shows {FIGURES}/{name}, which nobody draws")
+                raise UsageError(f"{stage.handout.name} shows {FIGURES}/{name}, which nobody draws")
             shown[f"{FIGURES}/{name}"] = drawn[name]
     return shown
 

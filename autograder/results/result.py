@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 #: The version of `result.json` that this kit reads and writes.
 SCHEMA = 1
@@ -95,13 +95,13 @@ def encode_result(result: Result) -> bytes:
 
 
 def decode_result(data: bytes) -> Result:
-    """Read `result.json` again. Raises `WrongUse` for anything else."""
+    """Read `result.json` again. Raises `UsageError` for anything else."""
     try:
         result = msgspec.json.decode(data, type=Result)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise WrongUse(f"not a result.json: {error}") from error
+        raise UsageError(f"not a result.json: {error}") from error
     if result.schema != SCHEMA:
-        raise WrongUse(f"result.json has schema {result.schema}; this kit reads schema {SCHEMA}")
+        raise UsageError(f"result.json has schema {result.schema}; this kit reads schema {SCHEMA}")
     return result
 
 

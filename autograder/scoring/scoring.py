@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from autograder.assignment.assignment import Assignment, Criterion, Share, Stage
-from autograder.attention.checks.further import Further
+from autograder.attention.checks.tie_breaks import TieBreaks
 from autograder.checks.evidence import Evidence, Recorded, by_name
 from autograder.checks.trial import Trial
 from autograder.diagnosis.catalogue import Catalogue, load_catalogue
@@ -25,8 +25,8 @@ from autograder.results.result import (
     Status,
     worst,
 )
-from autograder.scoring.standing import Standing, standing_of
-from autograder.scoring.telling import criterion_message
+from autograder.scoring.name_status import NameStatus, name_status_of
+from autograder.scoring.student_messages import criterion_message
 from autograder.scoring.verdict import Verdict, Witness
 from autograder.submissions.submission import Submission
 
@@ -39,7 +39,7 @@ def score(
     trial: Trial,
     evidence: Evidence,
     stages: frozenset[str] | None,
-    further: Further | None = None,
+    further: TieBreaks | None = None,
 ) -> tuple[Result, dict[str, Any]]:
     """The result of a submission, and what only a teacher may read of it.
 
@@ -66,17 +66,17 @@ def score(
 
 
 def _witnesses(
-    assignment: Assignment, stage: Stage, evidence: Evidence, further: Further | None
+    assignment: Assignment, stage: Stage, evidence: Evidence, further: TieBreaks | None
 ) -> dict[str, Witness]:
     catalogue = load_catalogue(stage.misconceptions)
     outcomes_of, recorded_of = by_name(evidence.outcomes), by_name(evidence.recorded)
     found = {}
     for name in stage.names:
         outcomes, recorded = outcomes_of.get(name, []), recorded_of.get(name, [])
-        standing = standing_of(name, catalogue, outcomes, recorded)
+        standing = name_status_of(name, catalogue, outcomes, recorded)
         steady = not any(outcome.unsteady for outcome in outcomes)
         if name in evidence.borrowed and standing.kind != "null" and steady:
-            standing = Standing(name, "borrowed")
+            standing = NameStatus(name, "borrowed")
         if standing.explanation.alternatives and further is not None:
             standing = _asked_once_more(catalogue, standing, recorded, further)
         found[name] = Witness(catalogue, standing, outcomes, recorded, assignment.forbidden)
@@ -89,8 +89,8 @@ def _witnesses(
 
 
 def _asked_once_more(
-    catalogue: Catalogue, standing: Standing, recorded: Sequence[Recorded], further: Further
-) -> Standing:
+    catalogue: Catalogue, standing: NameStatus, recorded: Sequence[Recorded], further: TieBreaks
+) -> NameStatus:
     """Of explanations that fit equally well, those that other inputs bear out."""
     name, chain = standing.name, catalogue.chains[standing.name]
     special = [entry.observation for entry in recorded if entry.check.criteria]
@@ -106,7 +106,7 @@ def _asked_once_more(
     return replace(standing, explanation=explanation, mistake=mistake)
 
 
-def _settled(stage: Stage, standing: Standing, all_of: Mapping[str, Witness]) -> Standing:
+def _settled(stage: Stage, standing: NameStatus, all_of: Mapping[str, Witness]) -> NameStatus:
     """Of several explanations that fit equally well, the one that the other names bear out.
 
     First one whose mistakes other names of the stage show too, then one whose criteria this name
@@ -226,7 +226,7 @@ def _criterion(
     verdicts: Mapping[_Place, Verdict],
 ) -> CriterionResult:
     shares = []
-    lost: list[tuple[Share, Verdict, Standing]] = []
+    lost: list[tuple[Share, Verdict, NameStatus]] = []
     named: dict[str, None] = {}
     for number, share in enumerate(criterion.shares):
         verdict = verdicts[criterion.id, number]
@@ -265,7 +265,7 @@ def _share(assignment: Assignment, share: Share, verdict: Verdict) -> ShareResul
     )
 
 
-def _details(standings: Mapping[str, Standing], evidence: Evidence) -> dict[str, Any]:
+def _details(standings: Mapping[str, NameStatus], evidence: Evidence) -> dict[str, Any]:
     """For a teacher: how each name stands, and what each failing check saw."""
     return {
         "standings": {

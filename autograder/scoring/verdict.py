@@ -15,7 +15,7 @@ from autograder.diagnosis.catalogue import Catalogue, Misconception
 from autograder.diagnosis.chain import Given
 from autograder.diagnosis.compare import same
 from autograder.results.result import Status, worst
-from autograder.scoring.standing import Standing, is_base, raises_on
+from autograder.scoring.name_status import NameStatus, is_base, raises_on
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -33,7 +33,7 @@ class Witness:
     """Everything that is known of one name, for judging its shares."""
 
     catalogue: Catalogue
-    standing: Standing
+    standing: NameStatus
     outcomes: Sequence[Outcome]
     recorded: Sequence[Recorded]
     forbidden: Sequence[Forbidden]
@@ -264,7 +264,7 @@ class Witness:
 UNSTEADY = "two calls with the same input gave different results, so nothing could be compared"
 
 
-def standing_raises(standing: Standing, outcome: Outcome) -> bool:
+def standing_raises(standing: NameStatus, outcome: Outcome) -> bool:
     """Whether a special setting ended in an exception that is charged elsewhere already."""
     return outcome.status == "error" and standing.partial and "form" not in outcome.check.criteria
 

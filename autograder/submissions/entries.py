@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from autograder.assignment.assignment import Limits
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.downloads.handin import HandIn, Origin, Piece
 from autograder.submissions.downloads.reading import read_pieces
 from autograder.submissions.downloads.recognise import Download, recognise
@@ -48,14 +48,14 @@ def entries_of(folder: Path, out: Path, roster: Roster | None = None) -> tuple[E
     """The entries of a class folder or download by name, the results apart where they lie in it.
 
     With a roster each entry goes by its student there; one that nobody fits keeps its own name.
-    `WrongUse` where two entries share a name.
+    `UsageError` where two entries share a name.
     """
     if not folder.exists():
-        raise WrongUse(f"no such folder: {folder}")
+        raise UsageError(f"no such folder: {folder}")
     if not folder.is_dir() and suffix_of(folder.name) != ".zip":
-        raise WrongUse(f"{folder}: a folder was expected, or a platform's bulk download as a zip")
+        raise UsageError(f"{folder}: a folder was expected, or a platform's bulk download as a zip")
     if out.resolve() == folder.resolve():
-        raise WrongUse(f"{out}: the results need a folder of their own")
+        raise UsageError(f"{out}: the results need a folder of their own")
 
     def passed_over(name: str) -> bool:
         if NO_ENTRY.fullmatch(name):
@@ -68,12 +68,12 @@ def entries_of(folder: Path, out: Path, roster: Roster | None = None) -> tuple[E
         entry = entry if roster is None else _matched(entry, roster)
         other = found.setdefault(entry.name.casefold(), entry)
         if other is not entry:
-            raise WrongUse(
+            raise UsageError(
                 f"{folder}: {other.where} and {entry.where} are both entries of {entry.name};"
                 " keep one of them"
             )
     if not found:
-        raise WrongUse(f"{folder}: no submissions in it; one file, folder or zip a student")
+        raise UsageError(f"{folder}: no submissions in it; one file, folder or zip a student")
     return tuple(sorted(found.values(), key=lambda entry: entry.name))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from autograder.assignment.assignment import Limits
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 MEGABYTE = 1_000_000
 MAX_NAME = 1_000  # characters of one path
@@ -39,7 +39,7 @@ ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")
 COMPILED = (".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".exe", ".o", ".a")
 
 
-class Unreadable(WrongUse):
+class Unreadable(UsageError):
     """A hand-in that cannot be read: one line says what, where and what to do."""
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import msgspec
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.intake import clean_text
 from autograder.submissions.sheet import Sheet
 
@@ -99,24 +99,24 @@ class Roster:
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster; `WrongUse` names line and column of what is wrong with it."""
+    """Read a roster; `UsageError` names line and column of what is wrong with it."""
     sheet = Sheet.read(path)
     people = tuple(people_of(sheet).values())
     if not people:
-        raise WrongUse(f"{path}: nobody in it")
+        raise UsageError(f"{path}: nobody in it")
     if len(people) > MAX_PEOPLE:
-        raise WrongUse(f"{path}: more than {MAX_PEOPLE} people")
+        raise UsageError(f"{path}: more than {MAX_PEOPLE} people")
     return Roster(people)
 
 
 def people_of(sheet: Sheet, *, groups: bool = False) -> dict[int, Person]:
-    """The people of a sheet by row. `WrongUse` without a column that tells them apart.
+    """The people of a sheet by row. `UsageError` without a column that tells them apart.
 
     `groups`: a row without a person is about the group that it names.
     """
     columns = _columns(sheet)
     if not columns.keys() - ({"last_name", "first_name"} if groups else {"group"}):
-        raise WrongUse(
+        raise UsageError(
             f"{sheet.name}: line 1: no column that tells who it is; expected one of student, name,"
             f" id, number, login, email, github; found {', '.join(sheet.header)}"
         )
@@ -134,7 +134,7 @@ def people_of(sheet: Sheet, *, groups: bool = False) -> dict[int, Person]:
             person = msgspec.structs.replace(person, student=f"{person.student} {person.id}")
         earlier = taken.setdefault(person.student.casefold(), row)
         if earlier != row:
-            raise WrongUse(
+            raise UsageError(
                 f"{sheet.name}: line {sheet.line(row)}: {person.student!r} is in line"
                 f" {sheet.line(earlier)} already; give each a student of their own"
             )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 DELIMITERS = (",", ";", "\t")
 MARKS = (
@@ -28,7 +28,7 @@ class Sheet:
     """The rows of a CSV file, the first of them the header."""
 
     def __init__(self, data: bytes, name: str) -> None:
-        """Read `data`; `name` is the file's for messages. `WrongUse` for what is no CSV."""
+        """Read `data`; `name` is the file's for messages. `UsageError` for what is no CSV."""
         self.name = name
         self._mark, self._encoding, text = _decoded(data)
         self.delimiter = _delimiter(text)
@@ -37,27 +37,29 @@ class Sheet:
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter)
             self._texts = [row or [""] for row in reader]
         except csv.Error as error:
-            raise WrongUse(f"{name}: no CSV that can be read ({error})") from None
+            raise UsageError(f"{name}: no CSV that can be read ({error})") from None
         for number, (raw, row) in enumerate(zip(self._raw, self._texts, strict=False), start=1):
             if not _agree(raw, row):
-                raise WrongUse(f"{name}: row {number} is quoted in a way that cannot be kept")
+                raise UsageError(f"{name}: row {number} is quoted in a way that cannot be kept")
         if len(self._raw) != len(self._texts):
-            raise WrongUse(f"{name}: quotes that do not close")
+            raise UsageError(f"{name}: quotes that do not close")
         self._lines = [1]
         for cells in self._raw:
             self._lines.append(self._lines[-1] + max(1, len("".join(cells).splitlines())))
         if not self._texts or self._texts[0] == [""]:
-            raise WrongUse(f"{name}: empty; a CSV file with a header was expected")
+            raise UsageError(f"{name}: empty; a CSV file with a header was expected")
 
     @classmethod
     def read(cls, path: Path) -> "Sheet":
-        """Read a file; `WrongUse` where that cannot be."""
+        """Read a file; `UsageError` where that cannot be."""
         try:
             if path.stat().st_size > LARGEST:
-                raise WrongUse(f"{path}: larger than {LARGEST // 1_000_000} MB; is that the file?")
+                raise UsageError(
+                    f"{path}: larger than {LARGEST // 1_000_000} MB; is that the file?"
+                )
             data = path.read_bytes()
         except OSError as error:
-            raise WrongUse(f"{path}: cannot be read ({error.strerror or error})") from None
+            raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from None
         return cls(data, str(path))
 
     @property

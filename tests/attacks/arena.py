@@ -31,9 +31,9 @@ from autograder.errors import AutograderError
 from autograder.exports.grades import grades_csv
 from autograder.feedback.class_page import class_page
 from autograder.feedback.class_text import class_text
+from autograder.feedback.full_text import full_view
 from autograder.feedback.pages import student_page
 from autograder.feedback.plain import file_name
-from autograder.feedback.telling_all import full_view
 from autograder.feedback.terminal import class_view
 from autograder.gradebook.adjustments import Adjusted
 from autograder.gradebook.class_analysis import Graded as InClass

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.entries import Entry
 from autograder.submissions.roster import Person
 from autograder.submissions.submission import Submission
@@ -123,7 +123,7 @@ submission_125:
         files = {"submission_metadata.yml": metadata, "submission_1/a.py": CODE}
         try:
             assert list(entries(files)) == ["submission_1"]
-        except WrongUse as error:  # a zip has to be some platform's
+        except UsageError as error:  # a zip has to be some platform's
             assert "no platform's bulk download" in str(error)
 
 
@@ -145,7 +145,7 @@ class TestNbgrader:
         assert paths(read(found["ben"])) == ["causal.py"]
 
     def test_of_several_assignments_the_teacher_chooses(self, entries: Entries) -> None:
-        with pytest.raises(WrongUse, match=r"several nbgrader assignments \(hw1, hw2\)"):
+        with pytest.raises(UsageError, match=r"several nbgrader assignments \(hw1, hw2\)"):
             entries(
                 {
                     "ada/hw1/a.py": CODE,

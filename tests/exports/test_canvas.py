@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.assignment.assignment import Late
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.exports.canvas import fill
 from autograder.exports.filling import Filled, Wanted
 from autograder.exports.final import Final, final_scores
@@ -79,16 +79,16 @@ class TestTheColumn:
         assert filled(text, finals(**{"Ada Sample": 1.0}), wanted)[0].endswith("S,100,\n")
 
     def test_of_several_the_teacher_has_to_choose(self, finals: Finals, wanted: Wanted) -> None:
-        with pytest.raises(WrongUse, match=r"--column: Essay \(11\); Homework 1 \(5567\)"):
+        with pytest.raises(UsageError, match=r"--column: Essay \(11\); Homework 1 \(5567\)"):
             filled(FILE, finals(ada=1.0), wanted)
 
     def test_read_only_columns_are_never_filled_in(self, finals: Finals, wanted: Wanted) -> None:
         wanted = msgspec.structs.replace(wanted, column="Final Score")
-        with pytest.raises(WrongUse, match="which column is the assignment's"):
+        with pytest.raises(UsageError, match="which column is the assignment's"):
             filled(FILE, finals(ada=1.0), wanted)
 
     def test_another_file_is_refused_with_its_header(self, finals: Finals, wanted: Wanted) -> None:
-        with pytest.raises(WrongUse, match="expected Student, ID, Section.*found name, score"):
+        with pytest.raises(UsageError, match="expected Student, ID, Section.*found name, score"):
             filled("name,score\nada,1\n", finals(ada=1.0), wanted)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.exports.filling import Wanted
 from autograder.exports.final import Final
 from autograder.exports.gradescope import fill
@@ -46,5 +46,5 @@ def test_what_the_kit_failed_on_is_told(finals: Finals, wanted: Wanted) -> None:
 
 
 def test_another_file_is_refused(finals: Finals, wanted: Wanted) -> None:
-    with pytest.raises(WrongUse, match="g.csv: line 1: expected a column Total Score"):
+    with pytest.raises(UsageError, match="g.csv: line 1: expected a column Total Score"):
         fill(Sheet(b"SID,Email\ns1,a\n", "g.csv"), finals(s1=1.0), wanted)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autograder.assignment.assignment import Late
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.exports.late import Handed, Lateness, lateness, parse_time, read_times
 from autograder.submissions.downloads.handin import Origin
 from autograder.submissions.roster import Person
@@ -50,7 +50,7 @@ class TestWithTimes:
         assert lateness(LATE, NOWHERE, Handed(same)) == Lateness()
 
     def test_without_a_due_date_a_time_is_wrong_use(self) -> None:
-        with pytest.raises(WrongUse, match="no due date .* --due, or as due in"):
+        with pytest.raises(UsageError, match="no due date .* --due, or as due in"):
             lateness(Late(), NOWHERE, Handed(DUE))
 
     def test_a_due_date_of_ones_own_is_enough(self) -> None:
@@ -139,11 +139,11 @@ class TestReading:
     def test_what_is_no_time_is_told_with_line_and_column(
         self, tmp_path: Path, row: str, told: str
     ) -> None:
-        with pytest.raises(WrongUse, match=f"times.csv: {told}"):
+        with pytest.raises(UsageError, match=f"times.csv: {told}"):
             self.read(tmp_path, f"student,submitted_at,group,extension\n{row}\n")
 
     def test_a_file_without_times_is_refused(self, tmp_path: Path) -> None:
-        with pytest.raises(WrongUse, match="expected a column submitted_at or extension"):
+        with pytest.raises(UsageError, match="expected a column submitted_at or extension"):
             self.read(tmp_path, "student,score\nada,1\n")
 
     def test_students_are_found_by_any_mark(self, tmp_path: Path) -> None:

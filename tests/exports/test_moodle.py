@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from autograder.assignment.assignment import Late
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.exports.filling import Wanted
 from autograder.exports.final import Final
 from autograder.exports.moodle import feedback_zip, fill
@@ -70,14 +70,14 @@ class TestTheWorksheet:
         )
         sheet = Sheet(text.encode("cp1252"), "w.csv")
         graded = finals(ada=(0.835, moodle("11")), gabo=(1.0, moodle("12")))
-        with pytest.raises(WrongUse, match="expected a column Grade"):
+        with pytest.raises(UsageError, match="expected a column Grade"):
             fill(sheet, graded, wanted)
         fill(sheet, graded, msgspec.structs.replace(wanted, column="Bewertung"))
         assert sheet.encode().decode("cp1252") == text.replace("x;;10,00;Ja", "x;8,35;10,00;Ja")
 
     def test_a_scale_of_words_is_refused(self, finals: Finals, wanted: Wanted) -> None:
         sheet = Sheet(FILE.replace("Maximum grade", "Scale").encode(), "w.csv")
-        with pytest.raises(WrongUse, match="graded by a scale"):
+        with pytest.raises(UsageError, match="graded by a scale"):
             fill(sheet, finals(ada=1.0), wanted)
 
     def test_stages_and_lateness_are_told_where_there_is_no_comment_yet(

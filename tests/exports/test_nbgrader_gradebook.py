@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from autograder.assignment.assignment import Late, load_assignment
-from autograder.errors import SurroundingsLack, WrongUse
+from autograder.errors import MissingRequirement, UsageError
 from autograder.exports.filling import Wanted
 from autograder.exports.final import Final
 from autograder.exports.nbgrader_gradebook import fill
@@ -27,7 +27,7 @@ def test_without_the_extra_it_says_which_one_brings_it(
     finals: Finals, wanted: Wanted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setitem(sys.modules, "nbgrader.api", None)
-    with pytest.raises(SurroundingsLack, match=r"pip install 'attention-autograder\[nbgrader\]'"):
+    with pytest.raises(MissingRequirement, match=r"pip install 'attention-autograder\[nbgrader\]'"):
         fill(tmp_path / "gradebook.db", finals(ada=1.0), wanted)
 
 
@@ -114,19 +114,19 @@ def test_another_release_is_refused_before_anything_is_written(
     criterion = msgspec.structs.replace(stage.criteria[0], points=99)
     changed = msgspec.structs.replace(stage, criteria=(criterion, *stage.criteria[1:]))
     other = msgspec.structs.replace(wanted, stages=(changed, *wanted.stages[1:]))
-    with pytest.raises(WrongUse, match=r"a grade cell simplified-scores of 99 points.*found 3"):
+    with pytest.raises(UsageError, match=r"a grade cell simplified-scores of 99 points.*found 3"):
         fill(database, finals(ada=0.5), other)
 
 
 def test_an_unknown_assignment_is_refused(finals: Finals, wanted: Wanted, database: Path) -> None:
     other = msgspec.structs.replace(wanted, id="other")
-    with pytest.raises(WrongUse, match="no assignment is called other; there is attention"):
+    with pytest.raises(UsageError, match="no assignment is called other; there is attention"):
         fill(database, finals(ada=0.5), other)
 
 
 def test_a_gradebook_that_is_not_there_is_not_made(
     finals: Finals, wanted: Wanted, database: Path
 ) -> None:
-    with pytest.raises(WrongUse, match="no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         fill(database.parent / "no.db", finals(ada=0.5), wanted)
     assert not (database.parent / "no.db").exists()

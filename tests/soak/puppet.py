@@ -1,6 +1,6 @@
 """A guest that is no process: it says what it was told to, to the judge's real end of the line.
 
-Everything of the judge is its own: session, line, inmate, channel, decoder. Only the process
+Everything of the judge is its own: session, line, guest process, channel, decoder. Only the process
 behind the socket is missing, so that a hundred thousand guests can be lost in a minute or two.
 """
 
@@ -19,7 +19,7 @@ import torch
 from hostile import STALLED, Frame, frame_of
 
 from autograder.assignment.assignment import Limits
-from autograder.sandbox.host.inmate import Inmate
+from autograder.sandbox.host.guest_process import GuestProcess
 from autograder.sandbox.host.launch import Zygote
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.host.session import Session
@@ -86,7 +86,7 @@ def _send(end: socket.socket, data: bytes, ends: bool, close: bool = False) -> N
         end.close()
 
 
-class PuppetInmate(Inmate):
+class PuppetInmate(GuestProcess):
     """Has its reply said before it is asked, so that nobody waits for anybody."""
 
     def __init__(self, puppets: Puppets) -> None:
@@ -115,7 +115,7 @@ class PuppetSandbox(Sandbox):
     def alive(self) -> bool:
         return True
 
-    def guest(self) -> Inmate:
+    def guest(self) -> GuestProcess:
         return PuppetInmate(self.puppets)
 
     def close(self) -> None:

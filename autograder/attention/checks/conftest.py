@@ -58,7 +58,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Load the submission once, before the checks are collected."""
     path = session.config.getoption("--submission")
     if path is None:
-        raise pytest.UsageError("name what to check: pytest autograder/attention/checks --submission PATH")
+        raise pytest.UsageError(
+            "name what to check: pytest autograder/attention/checks --submission PATH"
+        )
     desk = Desk(path, session.config.getoption("--isolation"))
     session.config.pluginmanager.register(desk, "desk")
     session.config.add_cleanup(desk.close)

@@ -18,7 +18,7 @@ import torch
 from ..protocol import messages, wire
 from ..protocol.frames import Channel, Ended
 from ..protocol.tensors import Cargo, decode
-from . import calls, clean, leaning, loading, modes, modules, probe
+from . import calls, globals_used, loading, modes, modules, probe, reset_state
 from .describe import Describer, SourceLines, is_a, label, raised, words
 from .loading import arguments as signatures
 
@@ -43,7 +43,7 @@ class Guest:
     """Handles, loaded names, and one method for each kind of operation."""
 
     def __init__(
-        self, channel: Channel, output: clean.Output, started: Callable[[int], None]
+        self, channel: Channel, output: reset_state.Output, started: Callable[[int], None]
     ) -> None:
         self._channel = channel
         self._output = output
@@ -96,19 +96,21 @@ class Guest:
         try:
             if type(operation) in _RUN_CODE:
                 grad_enabled = type(operation) is not messages.Call or operation.grad_enabled
-                clean.reset(seed, grad_enabled)
+                reset_state.reset(seed, grad_enabled)
             return self._carry_out[type(operation)](operation)
         except _BaseException as error:  # SystemExit and its kin as well: the guest goes on
-            clean.drop_modes()
+            reset_state.drop_modes()
             return raised(error, self._sources)
 
     # --- names --------------------------------------------------------------------------------
 
     def _on_load(self, load: messages.Load) -> messages.Outcome:
-        clean.nothing_imported()
-        loaded = _load(load.files, load.names, frozenset(load.skip), self._started, clean.imported)
+        reset_state.nothing_imported()
+        loaded = _load(
+            load.files, load.names, frozenset(load.skip), self._started, reset_state.imported
+        )
         self._started(0)
-        clean.drop_modes()
+        reset_state.drop_modes()
         self._objects = dict(loaded.objects)
         self._modules = list(loaded.modules)
         self._sources = dict(loaded.sources)
@@ -153,10 +155,10 @@ class Guest:
         build = self._objects[make.name]
         match = _fit(build, keywords)
         made = build(*match.arguments, **match.keywords)
-        clean.drop_modes()
+        reset_state.drop_modes()
         self._handles[make.handle] = made
         value = modules.module_value(make.handle, made)
-        notes = (*match.notes, *leaning.notes_on(type(made)))
+        notes = (*match.notes, *globals_used.notes_on(type(made)))
         said = tuple(words(note) for note in notes[: wire.MAX_ITEMS])
         lost = tuple(label(name) for name in match.dropped[: wire.MAX_ITEMS])
         return messages.Answer(value, printed=words(self._output.take()), notes=said, dropped=lost)
@@ -190,7 +192,7 @@ class Guest:
             )
         else:
             output = target(*handed, **keywords)
-        clean.drop_modes()
+        reset_state.drop_modes()
         slopes: dict[str, wire.TensorValue | None] | None = None
         if call.cotangent is not None:
             cotangent = self._tensors[call.cotangent.index]

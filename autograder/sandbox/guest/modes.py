@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from . import leaning
+from . import globals_used
 from .describe import is_a, own
 from .modules import walk
 
@@ -33,7 +33,7 @@ def put_into(module: Any, training: bool) -> None:
             own(part)[_TRAINING] = training  # type: ignore[index]
     # A layer outside knows nothing of modes, so that nothing could be compared; that it lies
     # outside is told, and shows where it does not follow what the module is built with.
-    for layer in leaning.layers_in(parts):
+    for layer in globals_used.layers_in(parts):
         layer.train(training)
         _outside[:] = [True]
 
@@ -45,7 +45,7 @@ def bring_along(module: Any) -> None:
     for _, part in walk(module):
         training = own(part).get(_TRAINING)
         if type(training) is bool:
-            for layer in leaning.layers_in([part]):
+            for layer in globals_used.layers_in([part]):
                 layer.train(training)
 
 

@@ -23,7 +23,7 @@ import torch
 from ..protocol import orders
 from ..protocol.frames import Channel
 from ..protocol.wire import MAX_MESSAGE_BYTES, MAX_PAYLOAD_BYTES
-from . import calls, clean, inner, kernel, loading, modules
+from . import calls, inner, kernel, loading, modules, reset_state
 from .guest import Guest
 
 # Nothing can be written here; who asks where, as torch does, must not be told by an exception.
@@ -80,7 +80,7 @@ def _warm_up() -> None:
     copy.deepcopy(attention)
     attention.double().eval()
     loading.prepare()
-    clean.reset(0, True)
+    reset_state.reset(0, True)
 
 
 class _Zygote:
@@ -160,8 +160,8 @@ def _be_a_guest(
     sock = socket.socket(fileno=descriptors[0])
     progress = mmap.mmap(descriptors[1], _PAGE)
     inner.close_in(order, prepared, parent, sock)
-    output = clean.quiet(order.output_chars)
-    clean.bound_threads(order.threads)
+    output = reset_state.quiet(order.output_chars)
+    reset_state.bound_threads(order.threads)
     sys.argv = [""]
 
     def started(statement: int) -> None:

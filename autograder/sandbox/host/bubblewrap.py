@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .furniture import Interpreter, Piece, command, environment
+from .guest_files import Interpreter, Piece, command, environment
 
 ROOM = "/kit"
 _NOBODY = "65534"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from .faults import StudentTimeout
-from .inmate import Overrun
+from .guest_process import Overrun
 
 _MOST_HANGS = 2  # of one name, after which it is not run any more
 _FORESEEN = 0.1  # of a deadline, for all that is asked of a name at once

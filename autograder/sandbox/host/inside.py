@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 
 from ..protocol import messages, wire
 from ..protocol.frames import Broken
@@ -38,7 +38,7 @@ class Inside(ABC):
 
     def _must_be_now(self, check: int) -> None:
         if check != self._check_number:
-            raise KitFault("a proxy of another check was used")
+            raise InternalError("a proxy of another check was used")
 
     def _must_be_here(self, proxy: ModuleProxy) -> None:
         check, guest = proxy.at
@@ -46,7 +46,7 @@ class Inside(ABC):
             return
         if check == self._check_number and self._line.loss is not None:
             raise self._line.loss  # whoever hung or crashed took this module along
-        raise KitFault(f"{proxy!r} is of another check, or of a guest that is gone")
+        raise InternalError(f"{proxy!r} is of another check, or of a guest that is gone")
 
     # --- modules ------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 import sys
 
-from autograder.errors import SurroundingsLack, WrongUse
+from autograder.errors import MissingRequirement, UsageError
 
 from ..guest import landlock
 from . import bubblewrap
@@ -43,7 +43,7 @@ def wished(isolation: str | None) -> tuple[Level, ...]:
         if level.name == isolation:
             return (level,)
     names = ", ".join(level.name for level in LEVELS)
-    raise WrongUse(f"there is no isolation level {isolation!r}; there are {names}")
+    raise UsageError(f"there is no isolation level {isolation!r}; there are {names}")
 
 
 def start(isolation: str | None) -> Zygote:
@@ -54,4 +54,4 @@ def start(isolation: str | None) -> Zygote:
         if reason is None:
             return Zygote(level)
         reasons.append(reason)
-    raise SurroundingsLack("; ".join(reasons))
+    raise MissingRequirement("; ".join(reasons))

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from autograder.errors import SurroundingsLack
+from autograder.errors import MissingRequirement
 
 from ..protocol import orders
-from . import bubblewrap, furniture
+from . import bubblewrap, guest_files
 
-SECCOMP_PROGRAMS = furniture.HERE / "seccomp"
+SECCOMP_PROGRAMS = guest_files.HERE / "seccomp"
 _DEVICES = ("/dev/null", "/dev/urandom")
 _START_SECONDS = 120.0  # importing torch on a cold, busy machine
 _ANSWER_SECONDS = 60.0
@@ -60,25 +60,25 @@ class Zygote:
 
     def __init__(self, level: Level) -> None:
         self.level = level
-        self._folder: furniture.Folder | None = None
+        self._folder: guest_files.Folder | None = None
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the zygote
         self._ready = False
         self.walls: tuple[str, ...] = ()
         self._forgotten: list[int] = []
         self.itself: int | None = None  # a descriptor of the zygote
-        python = furniture.interpreter()
-        pieces = furniture.packages() + furniture.modules()
-        readable = [*_DEVICES, *map(str, furniture.readable(python, pieces))]
+        python = guest_files.interpreter()
+        pieces = guest_files.packages() + guest_files.modules()
+        readable = [*_DEVICES, *map(str, guest_files.readable(python, pieces))]
         if level.bubblewrap:
             found = bubblewrap.binary()
             if found is None:
-                raise SurroundingsLack("bubblewrap is missing; `apt install bubblewrap`")
+                raise MissingRequirement("bubblewrap is missing; `apt install bubblewrap`")
             line = bubblewrap.line(found, python, pieces)
             readable.append(bubblewrap.ROOM)
         else:
-            self._folder = furniture.Folder()
-            furniture.furnish(self._folder.path, pieces)
-            line = furniture.command(python, str(self._folder.path))
+            self._folder = guest_files.Folder()
+            guest_files.furnish(self._folder.path, pieces)
+            line = guest_files.command(python, str(self._folder.path))
             readable.append(str(self._folder.path))
         self._prepare = orders.Prepare(
             tuple(readable) if level.inner else None,
@@ -92,13 +92,13 @@ class Zygote:
                 stdin=theirs.fileno(),
                 stdout=self._log,
                 stderr=self._log,
-                env=furniture.environment(python),
+                env=guest_files.environment(python),
                 cwd="/",
                 start_new_session=not level.bubblewrap,
             )
         except OSError as error:
             self._put_away()
-            raise SurroundingsLack(f"{line[0]} cannot be started: {error}") from None
+            raise MissingRequirement(f"{line[0]} cannot be started: {error}") from None
         finally:
             theirs.close()
         self._pulse, self._pulse_of = select.poll(), None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import torch
 
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 
 from ..protocol import messages, wire
 from ..protocol.frames import Broken, Buffer
@@ -20,7 +20,7 @@ from . import faults
 from .deadlines import Deadlines
 from .faults import StudentFault
 from .foresight import Foretold, Script, foretold, join
-from .inmate import Gone, Inmate, Overrun
+from .guest_process import Gone, GuestProcess, Overrun
 from .loaded import LoadReport, report_of
 from .packing import Parcel
 from .seeds import seed_of, seeds_of
@@ -43,7 +43,7 @@ class Line:
         self._sandbox = sandbox
         self._limits = sandbox.limits
         self._files = files
-        self._guest: Inmate | None = None
+        self._guest: GuestProcess | None = None
         self._skip: set[int] = set()
         self._losses = 0
         self._deadlines = Deadlines(sandbox.limits)
@@ -113,7 +113,7 @@ class Line:
     def _drop_pending(self) -> None:
         self._pending, self.cargo, self._next = [], Parcel(), None
 
-    def ready(self) -> Inmate:
+    def ready(self) -> GuestProcess:
         """A guest with the submission in it."""
         if self._guest is not None:
             return self._guest
@@ -142,7 +142,7 @@ class Line:
                 self._charge_hang(guest)
                 return guest
 
-    def _charge_hang(self, guest: Inmate) -> None:
+    def _charge_hang(self, guest: GuestProcess) -> None:
         """Charge the loading that hanging made necessary."""
         if not self._hung:
             return
@@ -153,7 +153,7 @@ class Line:
             self.fatal = fault
             raise self.lost(fault) from None
 
-    def _not_loaded(self, guest: Inmate, fault: StudentFault) -> None:
+    def _not_loaded(self, guest: GuestProcess, fault: StudentFault) -> None:
         guest.kill()
         self._gone_seconds += guest.cpu_seconds()
         statement = guest.statement()
@@ -167,7 +167,7 @@ class Line:
         if self._losses > self._limits.fresh_guests:
             self.fatal = fault
 
-    def _load(self, guest: Inmate) -> None:
+    def _load(self, guest: GuestProcess) -> None:
         skip = tuple(sorted(self._skip))
         operations: list[messages.Operation] = [
             messages.Load(self._files, self._sandbox.names, skip)
@@ -348,4 +348,4 @@ class Line:
     def _retire_lost(self) -> None:
         self.retire()
         if not self._sandbox.alive() and self._sandbox.walled:
-            raise KitFault("the zygote ended while a guest was at work")
+            raise InternalError("the zygote ended while a guest was at work")

@@ -6,12 +6,12 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 
 from ..protocol import wire
 from ..protocol.wire import NameSpec
 from . import core, ladder, wall
-from .inmate import Inmate, outer_pid
+from .guest_process import GuestProcess, outer_pid
 from .launch import Zygote, ZygoteGone
 from .session import Session
 
@@ -108,17 +108,17 @@ class Sandbox:
         """Whether the zygote is still there."""
         return self._zygote.alive()
 
-    def guest(self) -> Inmate:
+    def guest(self) -> GuestProcess:
         """A fresh guest; a zygote that is gone is replaced, a few times in a row."""
         self.wait_ready()
         while True:
             try:
                 order = wall.renewed(self._order)
-                guest = Inmate(self._zygote, order)
+                guest = GuestProcess(self._zygote, order)
             except (ZygoteGone, OSError) as error:
                 self._revivals += 1
                 if self._revivals > _MOST_REVIVALS:
-                    raise KitFault(f"no guest can be started: {error}") from None
+                    raise InternalError(f"no guest can be started: {error}") from None
                 self._revive()
             else:
                 self._revivals = 0

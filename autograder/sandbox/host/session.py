@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 
 from ..protocol import messages, wire
 from ..protocol.frames import Broken
@@ -107,7 +107,9 @@ class Session(Inside):
         self._must_be_now(check)
         spec = self._specs.get(name)
         if spec is None or name not in names:
-            raise KitFault(f"the check {self._line.check} asks for {name!r}, which is not its own")
+            raise InternalError(
+                f"the check {self._line.check} asks for {name!r}, which is not its own"
+            )
         if self._line.fatal is not None:
             raise self._line.fatal
         found = self.report.found.get(name)
@@ -168,7 +170,7 @@ class Session(Inside):
         """All arguments of a class by the contract's keywords."""
         parameters = self._specs[name].parameters
         if len(args) > len(parameters):
-            raise KitFault(f"{name} takes {len(parameters)} arguments")
+            raise InternalError(f"{name} takes {len(parameters)} arguments")
         return dict(zip(parameters, args, strict=False)) | dict(named)
 
     def take(self, check: int, what: Hashable) -> tuple[tuple[ModuleProxy, ...], Any] | None:
@@ -289,4 +291,4 @@ def _check_layouts(layouts: Mapping[int, wire.Layout], args: Sequence[Any]) -> N
     for place, layout in layouts.items():
         tensor = args[place]
         if layout == "expanded" and not torch.equal(tensor, tensor[:1].expand_as(tensor)):
-            raise KitFault("only a tensor whose items are all equal can be expanded")
+            raise InternalError("only a tensor whose items are all equal can be expanded")

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from autograder.errors import KitFault
+from autograder.errors import InternalError
 
 from ..protocol import wire
 from ..protocol.frames import Broken
@@ -38,7 +38,7 @@ def outgoing_tensor(value: torch.Tensor, cargo: Parcel) -> wire.TensorValue:
     try:
         return wire.TensorValue(cargo.add(value))
     except CannotTravel as reason:
-        raise KitFault(f"a tensor cannot be sent: {reason.why}") from None
+        raise InternalError(f"a tensor cannot be sent: {reason.why}") from None
 
 
 def outgoing(value: Any, cargo: Parcel, handle: Callable[[Any], int | None]) -> wire.Value:
@@ -54,7 +54,7 @@ def outgoing(value: Any, cargo: Parcel, handle: Callable[[Any], int | None]) -> 
     number = handle(value)
     if number is not None:
         return wire.ModuleValue(number, "")
-    raise KitFault(f"a {type(value).__name__} cannot be sent to a student's code")
+    raise InternalError(f"a {type(value).__name__} cannot be sent to a student's code")
 
 
 def sent(tensors: Sequence[torch.Tensor], value: wire.TensorValue) -> torch.Tensor:

@@ -17,12 +17,12 @@ from typing import Protocol
 
 import msgspec
 
-from autograder.errors import SurroundingsLack
+from autograder.errors import MissingRequirement
 
 from ..protocol import messages, orders
 from ..protocol.frames import Broken
-from . import furniture
-from .inmate import Gone, Inmate, Overrun, mapped_bytes, sacrifice
+from . import guest_files
+from .guest_process import Gone, GuestProcess, Overrun, mapped_bytes, sacrifice
 from .ladder import lack, wished
 from .launch import LEVELS, Zygote, ZygoteGone
 
@@ -64,7 +64,7 @@ def breach(zygote: Zygote, limits: GuestLimits) -> str | None:
         secret.write_text("not for guests")
         secret.chmod(0o644)
         try:
-            guest = Inmate(zygote, fork_order(zygote, limits))
+            guest = GuestProcess(zygote, fork_order(zygote, limits))
             try:
                 ask = messages.Probe(str(secret), folder)
                 outcomes, _ = guest.ask((ask,), (0,), (), [], _PROBE_SECONDS, 10)
@@ -91,7 +91,7 @@ def offered(limits: GuestLimits) -> list[tuple[str, bool, str]]:
                     reason = breach(zygote, limits)
                 finally:
                     zygote.close()
-            except (ZygoteGone, SurroundingsLack) as error:
+            except (ZygoteGone, MissingRequirement) as error:
                 reason = str(error)
         results.append((level.name, reason is None, reason or ""))
     return results
@@ -138,7 +138,7 @@ def renewed(order: orders.Fork) -> orders.Fork:
 
 def _open_to_others() -> bool:
     """Whether Python and its packages can be read by a user without rights."""
-    pieces = [furniture.interpreter().library, *(p.source for p in furniture.packages())]
+    pieces = [guest_files.interpreter().library, *(p.source for p in guest_files.packages())]
     for path in pieces:
         real = path.resolve()
         if any(not folder.stat().st_mode & 0o001 for folder in real.parents):
@@ -168,4 +168,4 @@ def choose(zygote: Zygote, isolation: str | None, limits: GuestLimits) -> Zygote
             return zygote
         zygote.close()
         reasons.append(f"{level.name} does not hold here: {reason}")
-    raise SurroundingsLack("; ".join(reasons))
+    raise MissingRequirement("; ".join(reasons))

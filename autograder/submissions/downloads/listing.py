@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.archive import MAX_DIRECTORY, bounded, name_of_member
 from autograder.submissions.intake import clean_path, shown
 
@@ -51,7 +51,7 @@ class FolderListing:
         except OSError as error:
             if self.prefix:
                 return ()  # somebody's own folder: whoever reads it will tell
-            raise WrongUse(f"{place}: cannot be read ({error.strerror or error})") from None
+            raise UsageError(f"{place}: cannot be read ({error.strerror or error})") from None
         return tuple(sorted(found, key=os.fsencode))
 
     def inside(self, folder: str) -> "FolderListing":
@@ -72,7 +72,7 @@ class Packed:
     """An open zip of a whole class, its directory read once."""
 
     def __init__(self, source: Path) -> None:
-        """Open a zip; `WrongUse` where it is none."""
+        """Open a zip; `UsageError` where it is none."""
         self.members: dict[str, zipfile.ZipInfo] = {}  # by clean path; of folders with a slash
         self.refused: list[str] = []  # names that lead out of the archive
         try:
@@ -81,14 +81,14 @@ class Packed:
                 self._add(info)
         except OverflowError:
             limit = MAX_DIRECTORY // 1_000_000
-            raise WrongUse(
+            raise UsageError(
                 f"{source}: its directory has more than {limit} MB; unpack it and name the folder"
             ) from None
         except OSError as error:
-            raise WrongUse(f"{source}: cannot be read ({error.strerror or error})") from None
+            raise UsageError(f"{source}: cannot be read ({error.strerror or error})") from None
         except Exception as error:  # a damaged archive can raise about anything in zipfile
             reason = shown(str(error)) or type(error).__name__
-            raise WrongUse(f"{source}: not a zip, or a damaged one ({reason})") from None
+            raise UsageError(f"{source}: not a zip, or a damaged one ({reason})") from None
         self.paths = sorted(self.members)
 
     def below(self, prefix: str) -> Iterator[str]:
@@ -116,7 +116,7 @@ def packed(source: Path) -> Packed:
     try:
         found = source.stat()
     except OSError as error:
-        raise WrongUse(f"{source}: cannot be read ({error.strerror or error})") from None
+        raise UsageError(f"{source}: cannot be read ({error.strerror or error})") from None
     return _packed(source, found.st_mtime_ns, found.st_size)
 
 
@@ -129,7 +129,7 @@ class ZipListing:
     """A download as the platform packed it."""
 
     def __init__(self, source: Path, prefix: str = "") -> None:
-        """Read the directory of a zip; `WrongUse` where it is none."""
+        """Read the directory of a zip; `UsageError` where it is none."""
         self.source = source
         self.prefix = prefix
         self._packed = packed(source)

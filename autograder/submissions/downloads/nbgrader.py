@@ -7,7 +7,7 @@ timestamp or all of them are of one assignment: else they are hand-ins like any 
 from collections import Counter
 from collections.abc import Iterator
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.downloads.handin import HandIn, Origin, Piece
 from autograder.submissions.downloads.listing import Listing
 from autograder.submissions.intake import clean_text
@@ -38,7 +38,7 @@ def hand_ins(listing: Listing) -> Iterator[HandIn]:
         return
     if len(stamped) > 1:
         found = ", ".join(sorted(each.rstrip("/") for each in stamped))
-        raise WrongUse(
+        raise UsageError(
             f"{listing.source}: hand-ins of several nbgrader assignments ({found}); copy the"
             " folders of one of them to a place of their own"
         )

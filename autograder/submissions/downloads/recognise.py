@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 from autograder.submissions.downloads import (
     blackboard,
     brightspace,
@@ -49,7 +49,7 @@ def recognise(source: Path, passed_over: Callable[[str], bool]) -> Download | No
 
     `passed_over` tells which names a teacher may keep beside the work. At least half of the others
     must have a platform's form, since a student's own file may happen to have it. A download may
-    lie in a folder of its own within the source. Raises `WrongUse` for a zip that is nobody's.
+    lie in a folder of its own within the source. Raises `UsageError` for a zip that is nobody's.
     """
     packed = not source.is_dir()
     listing: Listing = ZipListing(source) if packed else FolderListing(source)
@@ -67,7 +67,7 @@ def recognise(source: Path, passed_over: Callable[[str], bool]) -> Download | No
             break
         listing = listing.inside(names[0])
     if packed:
-        raise WrongUse(
+        raise UsageError(
             f"{source}: the names in it are no platform's bulk download; unpack it and name the"
             " folder, which then has one file, folder or zip a student"
         )

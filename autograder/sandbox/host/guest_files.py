@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from autograder.errors import SurroundingsLack
+from autograder.errors import MissingRequirement
 
 HERE = Path(__file__).parents[1]
 NAME = "room"
@@ -56,7 +56,7 @@ def packages() -> list[Piece]:
         found = _package(name)
         if found is None:
             if name in _NEEDED:
-                raise SurroundingsLack(f"the package {name} is missing; `pip install {name}`")
+                raise MissingRequirement(f"the package {name} is missing; `pip install {name}`")
             continue
         pieces.append(Piece(found, f"packages/{found.name}"))
         beside = found.parent / f"{name}.libs"  # shared libraries that a wheel brings along
@@ -64,7 +64,7 @@ def packages() -> list[Piece]:
             pieces.append(Piece(beside, f"packages/{beside.name}"))
     ipython = _package("IPython")
     if ipython is None:
-        raise SurroundingsLack("the package IPython is missing; `pip install ipython`")
+        raise MissingRequirement("the package IPython is missing; `pip install ipython`")
     pieces += [Piece(ipython.parent / file, f"packages/{file}") for file in _IPYTHON]
     return pieces
 
@@ -113,7 +113,7 @@ def readable(python: Interpreter, pieces: list[Piece]) -> list[Path]:
     found += [piece.source.resolve() for piece in pieces if not piece.own]
     for path in found:
         if HERE.resolve().is_relative_to(path.resolve()):
-            raise SurroundingsLack(
+            raise MissingRequirement(
                 f"the kit lies in {path}, which guests must be able to read; "
                 "install it in a virtual environment"
             )

@@ -18,7 +18,7 @@ Kind = Literal["right", "explained", "unexplained", "null", "unseen", "absent", 
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class NameStatus:
     """What is known of a name as a whole.
 
     borrowed: wrong only because it calls another of the student's functions that is wrong; with a
@@ -54,21 +54,21 @@ def is_base(outcome: Outcome) -> bool:
     return outcome.check.kind == "values" and not outcome.check.criteria
 
 
-def standing_of(
+def name_status_of(
     name: str,
     catalogue: Catalogue,
     outcomes: Sequence[Outcome],
     recorded: Sequence[Recorded],
-) -> Standing:
+) -> NameStatus:
     """How a name stands, from the outcomes of its checks and the comparisons they made."""
     if any(outcome.status == "missing" for outcome in outcomes):
         absent = next(outcome for outcome in outcomes if outcome.status == "missing")
-        return Standing(name, "absent", status="missing", text=absent.text)
+        return NameStatus(name, "absent", status="missing", text=absent.text)
     base = [outcome for outcome in outcomes if is_base(outcome)]
     if all(outcome.status == "passed" for outcome in base):
         seen = [entry.observation for entry in recorded if not entry.check.criteria]
         null = null_program(name, catalogue, seen) if seen else None
-        return Standing(name, "right") if null is None else _null(name, null)
+        return NameStatus(name, "right") if null is None else _null(name, null)
     observations = [entry.observation for entry in recorded if not entry.check.criteria]
     given = [entry for entry in observations if entry.value is not None]
     if not given:
@@ -87,7 +87,7 @@ def standing_of(
     )
     # With several steps a mistake may leave so little of the scores that they hardly show.
     if independent and (found is None or len(catalogue.chains[name].steps) == 1):
-        return Standing(name, "null", status="failed", text=INDEPENDENT)
+        return NameStatus(name, "null", status="failed", text=INDEPENDENT)
     if (
         found is not None
         and found.misconceptions
@@ -96,7 +96,7 @@ def standing_of(
         )
     ):
         # Numbers that are none anywhere say what went wrong, but not that anything is right.
-        return Standing(
+        return NameStatus(
             name,
             "unseen",
             found,
@@ -112,8 +112,8 @@ def standing_of(
                 for entry in base
                 if entry.status != "passed"
             )
-        return Standing(name, "explained", found, text=text, partial=partial)
-    return Standing(name, "unexplained", status="failed")
+        return NameStatus(name, "explained", found, text=text, partial=partial)
+    return NameStatus(name, "unexplained", status="failed")
 
 
 def fits_some_sizes_only(recorded: Sequence[Recorded]) -> bool:
@@ -123,8 +123,8 @@ def fits_some_sizes_only(recorded: Sequence[Recorded]) -> bool:
     return len(wrong) < len(base) and all(entry.shape != entry.expected_shape for entry in wrong)
 
 
-def _null(name: str, null: NullProgram) -> Standing:
-    return Standing(name, "null", null=null, status="failed", text=null.message)
+def _null(name: str, null: NullProgram) -> NameStatus:
+    return NameStatus(name, "null", null=null, status="failed", text=null.message)
 
 
 def _unseen(
@@ -132,7 +132,7 @@ def _unseen(
     catalogue: Catalogue,
     base: Sequence[Outcome],
     observations: Sequence[Observation],
-) -> Standing:
+) -> NameStatus:
     """Nothing came back: what was raised, or how the process ended."""
     failing = [outcome for outcome in base if outcome.status != "passed"]
     status = worst(tuple(outcome.status for outcome in failing))
@@ -151,7 +151,7 @@ def _unseen(
             ),
             None,
         )
-    return Standing(name, "unseen", status=status, text=text, mistake=recognised)
+    return NameStatus(name, "unseen", status=status, text=text, mistake=recognised)
 
 
 def raises_on(

@@ -87,7 +87,7 @@ def questions_to(name: str, sample: Sample) -> tuple[Question, ...]:
     return ()
 
 
-class Further:
+class TieBreaks:
     """Asks a student's name once more."""
 
     def __init__(self, assignment: Assignment, trial: Trial, sample: Sample) -> None:

@@ -9,8 +9,8 @@ from typing import Self
 
 from filelock import FileLock, Timeout
 
-from autograder.errors import SurroundingsLack, WrongUse
-from autograder.gradebook.gradebook_tables import ADDED, TABLES, VERSION
+from autograder.errors import MissingRequirement, UsageError
+from autograder.gradebook.tables import ADDED, TABLES, VERSION
 
 FILE_NAME = "gradebook.sqlite"
 LOCK_NAME = ".lock"
@@ -24,7 +24,9 @@ class GradebookFile:
         self.folder = folder
         self.file = folder / FILE_NAME
         if not create and not self.file.is_file():
-            raise WrongUse(f"{folder}: no {FILE_NAME} in it; name a folder that grade has written")
+            raise UsageError(
+                f"{folder}: no {FILE_NAME} in it; name a folder that grade has written"
+            )
         self._lock = _locked(folder)
         try:
             self._database = self._connect()
@@ -64,9 +66,9 @@ class GradebookFile:
         except sqlite3.OperationalError as error:
             raise self._lack(error) from None
         except sqlite3.DatabaseError as error:
-            raise WrongUse(f"{self.file}: not a gradebook ({error})") from None
+            raise UsageError(f"{self.file}: not a gradebook ({error})") from None
         if version not in (0, VERSION):
-            raise WrongUse(f"{self.file}: tables of version {version}; this kit knows {VERSION}")
+            raise UsageError(f"{self.file}: tables of version {version}; this kit knows {VERSION}")
         return database
 
     @contextmanager
@@ -87,8 +89,8 @@ class GradebookFile:
         if self._database.in_transaction:
             self._database.execute("rollback")
 
-    def _lack(self, error: sqlite3.OperationalError) -> SurroundingsLack:
-        return SurroundingsLack(
+    def _lack(self, error: sqlite3.OperationalError) -> MissingRequirement:
+        return MissingRequirement(
             f"{self.file}: cannot be written ({error}); what was graded is kept:"
             " make room or name another folder, and run again"
         )
@@ -100,13 +102,13 @@ def _locked(folder: Path) -> FileLock:
         folder.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
-        raise SurroundingsLack(
+        raise MissingRequirement(
             f"{folder}: in use by another run; wait for it, or name another folder"
         ) from None
     except FileExistsError:
-        raise WrongUse(f"{folder}: a file, not a folder; name a folder for the results") from None
+        raise UsageError(f"{folder}: a file, not a folder; name a folder for the results") from None
     except OSError as error:
-        raise SurroundingsLack(
+        raise MissingRequirement(
             f"{folder}: cannot be written ({error.strerror or error}); name another folder"
         ) from None
     return lock

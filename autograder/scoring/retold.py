@@ -18,7 +18,7 @@ from autograder.diagnosis.catalogue import load_catalogue
 from autograder.diagnosis.chain import Given
 from autograder.results.details import Comparison, Numbers
 from autograder.results.result import Result
-from autograder.scoring.telling import call_in_words
+from autograder.scoring.student_messages import call_in_words
 
 #: Numbers kept of one tensor: a batch of outputs and their inputs, but no whole model.
 MOST_NUMBERS = 120

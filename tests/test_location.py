@@ -1,12 +1,12 @@
-"""`assignment.whereabouts`: which `assignment.toml` is meant, from wherever one starts."""
+"""`assignment.location`: which `assignment.toml` is meant, from wherever one starts."""
 
 from pathlib import Path
 
 import pytest
 
-from autograder.assignment import whereabouts
-from autograder.assignment.whereabouts import find_assignment
-from autograder.errors import WrongUse
+from autograder.assignment import location
+from autograder.assignment.location import find_assignment
+from autograder.errors import UsageError
 
 OURS = Path(__file__).resolve().parents[1] / "assignments" / "attention" / "assignment.toml"
 
@@ -24,7 +24,7 @@ def test_a_folder_or_its_file_can_be_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_one_is_wrong_use(tmp_path: Path) -> None:
-    with pytest.raises(WrongUse, match="nor a folder that holds one"):
+    with pytest.raises(UsageError, match="nor a folder that holds one"):
         find_assignment(tmp_path)
 
 
@@ -42,7 +42,7 @@ def test_several_are_told_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     write_empty(tmp_path / "assignments" / "one")
     write_empty(tmp_path / "assignments" / "two")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(WrongUse, match=r"\(one, two\); name one"):
+    with pytest.raises(UsageError, match=r"\(one, two\); name one"):
         find_assignment()
 
 
@@ -56,7 +56,7 @@ def test_an_installed_package_brings_its_own(
 ) -> None:
     package = tmp_path / "site" / "autograder"
     file = write_empty(package / "_assignments" / "small")
-    monkeypatch.setattr(whereabouts, "PACKAGE", package)
+    monkeypatch.setattr(location, "PACKAGE", package)
     monkeypatch.chdir(tmp_path)
     assert find_assignment() == file
 
@@ -64,7 +64,7 @@ def test_an_installed_package_brings_its_own(
 def test_where_there_is_none_the_option_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(whereabouts, "PACKAGE", tmp_path / "site" / "autograder")
+    monkeypatch.setattr(location, "PACKAGE", tmp_path / "site" / "autograder")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(WrongUse, match="--assignment"):
+    with pytest.raises(UsageError, match="--assignment"):
         find_assignment()

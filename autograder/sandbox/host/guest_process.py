@@ -104,7 +104,7 @@ def _open_progress() -> int:
     return descriptor
 
 
-class Inmate:
+class GuestProcess:
     """One running guest."""
 
     def __init__(self, zygote: Zygote, order: orders.Fork) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.assignment.assignment import Assignment, Stage
-from autograder.errors import SurroundingsLack
+from autograder.errors import MissingRequirement
 from autograder.exports.grades import grades_csv
 from autograder.feedback.pages import student_page
 from autograder.feedback.plain import file_name
@@ -64,7 +64,7 @@ def write(file: Path, data: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             beside.unlink()
-        raise SurroundingsLack(
+        raise MissingRequirement(
             f"{file}: cannot be written ({error.strerror or error}); what was graded is kept in the"
             " gradebook: make room, then run again"
         ) from None

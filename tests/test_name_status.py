@@ -19,7 +19,7 @@ from autograder.diagnosis.chain import Given, run
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Observation
 from autograder.results.result import Status
-from autograder.scoring.standing import Standing, is_base, standing_of
+from autograder.scoring.name_status import NameStatus, is_base, name_status_of
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SAMPLE = Sample(b"what the tests of standings use")
@@ -96,9 +96,9 @@ def outcome(status: Any, check: Check = BASE, identifier: str = "a", **told: Any
 
 def standing(
     program: Program, more: Sequence[Outcome] = (), held: Catalogue | None = None
-) -> Standing:
+) -> NameStatus:
     outcomes, recorded = compared(program)
-    return standing_of(NAME, held or catalogue(), [*outcomes, *more], recorded)
+    return name_status_of(NAME, held or catalogue(), [*outcomes, *more], recorded)
 
 
 # Programs -----------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def test_a_name_whose_base_checks_all_passed_is_right() -> None:
 
 def test_a_name_that_was_not_found_is_absent() -> None:
     missing = outcome("missing", text="`CausalAttention` was not found")
-    found = standing_of(NAME, catalogue(), [missing], [])
+    found = name_status_of(NAME, catalogue(), [missing], [])
     assert (found.kind, found.status) == ("absent", "missing")
     assert found.text == "`CausalAttention` was not found"
 
@@ -176,7 +176,7 @@ def test_a_name_that_was_not_found_is_absent() -> None:
 def test_a_name_without_comparisons_of_its_own_is_right_until_a_check_says_otherwise() -> None:
     own = Check("merge_heads", "own", ("equivalence",))
     held = load_catalogue(ASSIGNMENT.stage("multi_head").misconceptions)
-    found = standing_of("merge_heads", held, [outcome("failed", own)], [])
+    found = name_status_of("merge_heads", held, [outcome("failed", own)], [])
     assert found.kind == "right"
 
 
@@ -218,7 +218,7 @@ def test_a_null_program_that_passes_the_comparisons_is_still_one() -> None:
 def test_special_settings_have_no_say_in_how_a_name_stands() -> None:
     outcomes, recorded = compared(right)
     more, odd = compared(nonsense, FORM)
-    found = standing_of(NAME, catalogue(), [*outcomes, *more], [*recorded, *odd])
+    found = name_status_of(NAME, catalogue(), [*outcomes, *more], [*recorded, *odd])
     assert found.kind == "right"
     assert [is_base(entry) for entry in (*outcomes, *more)] == [True, True, False, False]
 
@@ -280,13 +280,13 @@ def test_a_name_that_never_returned_has_its_worst_status(
         outcome(status, identifier=str(place), text=f"it was {status}")
         for place, status in enumerate(statuses)
     ]
-    found = standing_of(NAME, catalogue(), outcomes, [])
+    found = name_status_of(NAME, catalogue(), outcomes, [])
     assert (found.kind, found.status, found.text) == ("unseen", worst, f"it was {worst}")
 
 
 def test_a_module_without_the_weights_that_are_asked_for_is_told_by_what_was_found() -> None:
     failed = outcome("failed", found="`layer_1`", expected="weights called W_query")
-    found = standing_of(NAME, catalogue(), [failed], [])
+    found = name_status_of(NAME, catalogue(), [failed], [])
     assert found.kind == "unseen"
     assert found.text == "expected weights called W_query; found `layer_1`"
 

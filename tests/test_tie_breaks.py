@@ -9,7 +9,7 @@ import torch
 from msgspec import structs
 
 from autograder.assignment.assignment import load_assignment
-from autograder.attention.checks.further import Further, Question, questions_to
+from autograder.attention.checks.tie_breaks import Question, TieBreaks, questions_to
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.trial import Trial
 from autograder.diagnosis.catalogue import load_catalogue
@@ -39,21 +39,21 @@ def sandbox() -> Iterator[Sandbox]:
         yield made
 
 
-def further(sandbox: Sandbox, submission: Submission) -> Iterator[Further]:
+def further(sandbox: Sandbox, submission: Submission) -> Iterator[TieBreaks]:
     trial = Trial.of(ASSIGNMENT, sandbox, submission, {})
     try:
-        yield Further(ASSIGNMENT, trial, SAMPLE)
+        yield TieBreaks(ASSIGNMENT, trial, SAMPLE)
     finally:
         trial.close()
 
 
 @pytest.fixture(scope="module")
-def solutions(sandbox: Sandbox) -> Iterator[Further]:
+def solutions(sandbox: Sandbox) -> Iterator[TieBreaks]:
     yield from further(sandbox, read_submission(ASSIGNMENT.solutions, ASSIGNMENT.limits))
 
 
 @pytest.mark.parametrize("name", ASKED)
-def test_a_right_program_answers_every_question_rightly(name: str, solutions: Further) -> None:
+def test_a_right_program_answers_every_question_rightly(name: str, solutions: TieBreaks) -> None:
     chain = load_catalogue(ASSIGNMENT.stage_of(name).misconceptions).chains[name]
     questions = solutions.questions(name)
     assert questions
@@ -120,12 +120,12 @@ def causal_mask(num_tokens):
 
 
 @pytest.fixture(scope="module")
-def student(sandbox: Sandbox) -> Iterator[Further]:
+def student(sandbox: Sandbox) -> Iterator[TieBreaks]:
     files = (SourceFile("attention/work.py", "module", BY_TOKENS),)
     yield from further(sandbox, Submission("ada", files, "d1"))
 
 
-def test_the_answer_of_the_guest_tells_which_mistake_it_is(student: Further) -> None:
+def test_the_answer_of_the_guest_tells_which_mistake_it_is(student: TieBreaks) -> None:
     name = "SelfAttention_v1"
     catalogue = load_catalogue(ASSIGNMENT.stage_of(name).misconceptions)
     questions = student.questions(name)
@@ -147,14 +147,14 @@ def test_the_answer_of_the_guest_tells_which_mistake_it_is(student: Further) -> 
     assert found.alternatives == ()
 
 
-def test_an_exception_is_an_answer_too(student: Further) -> None:
+def test_an_exception_is_an_answer_too(student: TieBreaks) -> None:
     question = student.questions("softmax")[0]
     assert student.ask("softmax", question) == Observation(
         question.given, None, "ValueError: not today"
     )
 
 
-def test_what_is_no_tensor_and_what_never_ends_is_no_answer(student: Further) -> None:
+def test_what_is_no_tensor_and_what_never_ends_is_no_answer(student: TieBreaks) -> None:
     for name in ("attention_scores", "causal_mask", "context_vector"):
         assert student.ask(name, student.questions(name)[0]) is None
 

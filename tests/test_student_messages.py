@@ -21,8 +21,13 @@ from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.catalogue import load_catalogue
 from autograder.diagnosis.chain import Given, run
 from autograder.diagnosis.explain import Explanation, Observation
-from autograder.scoring.standing import Standing
-from autograder.scoring.telling import arguments_in_words, call_in_words, criterion_message, heading
+from autograder.scoring.name_status import NameStatus
+from autograder.scoring.student_messages import (
+    arguments_in_words,
+    call_in_words,
+    criterion_message,
+    heading,
+)
 from autograder.scoring.verdict import Verdict, Witness
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
@@ -55,12 +60,12 @@ def recorded(value: Tensor | None, right: bool = False) -> Recorded:
 
 def told(
     verdict: Verdict,
-    standing: Standing | None = None,
+    standing: NameStatus | None = None,
     criterion: str = "scaling",
     seen: Sequence[Recorded] = (),
     assignment: Assignment = ASSIGNMENT,
 ) -> str:
-    standing = standing or Standing(NAME, "right")
+    standing = standing or NameStatus(NAME, "right")
     rubric = STAGE.criterion(criterion)
     share = next(each for each in rubric.shares if each.name == NAME)
     witness = Witness(CATALOGUE, standing, (), seen, ())
@@ -125,7 +130,7 @@ def test_names_that_lost_for_the_same_reason_are_told_together() -> None:
     catalogue = load_catalogue(stage.misconceptions)
     rubric = stage.criterion("scaling")
     verdict = Verdict("failed", (), mistakes=(catalogue.named("no-scale"),))
-    standings = {share.name: Standing(share.name, "right") for share in rubric.shares}
+    standings = {share.name: NameStatus(share.name, "right") for share in rubric.shares}
     message = criterion_message(
         ASSIGNMENT,
         stage,
@@ -140,13 +145,15 @@ def test_names_that_lost_for_the_same_reason_are_told_together() -> None:
 def test_what_fits_as_well_is_told_as_an_either_or() -> None:
     other = Explanation((CATALOGUE.named("scale-half-dk"),))
     found = Explanation((CATALOGUE.named("scale-by-dk"),), alternatives=(other,))
-    message = told(mistaken("scale-by-dk"), Standing(NAME, "explained", found))
+    message = told(mistaken("scale-by-dk"), NameStatus(NAME, "explained", found))
     either, other_title = (CATALOGUE.named(each).title for each in ("scale-by-dk", "scale-half-dk"))
     assert f"Either {either}, or {other_title}: both give these numbers." in message
 
 
 def test_a_name_that_is_not_there_is_told_without_a_place_to_read() -> None:
-    standing = Standing(NAME, "absent", status="missing", text="`MultiHeadAttention` was not found")
+    standing = NameStatus(
+        NAME, "absent", status="missing", text="`MultiHeadAttention` was not found"
+    )
     message = told(Verdict("missing", ()), standing)
     assert message == (
         f"`{NAME}`: `MultiHeadAttention` was not found, so its points could not be earned."
@@ -154,14 +161,14 @@ def test_a_name_that_is_not_there_is_told_without_a_place_to_read() -> None:
 
 
 def test_what_could_not_be_seen_is_told_with_what_ended_the_call() -> None:
-    standing = Standing(NAME, "unseen", status="error", text="NameError: no querys")
+    standing = NameStatus(NAME, "unseen", status="error", text="NameError: no querys")
     message = told(Verdict("blocked", (), text=standing.text), standing)
     assert message.startswith(f"`{NAME}`: not seen, since the call ended early")
     assert "NameError" in message
 
 
 def test_a_null_program_is_told_as_one() -> None:
-    standing = Standing(NAME, "null", status="failed", text="The result is zero everywhere.")
+    standing = NameStatus(NAME, "null", status="failed", text="The result is zero everywhere.")
     assert "The result is zero everywhere." in told(Verdict("failed", ()), standing)
 
 
@@ -222,7 +229,7 @@ def test_no_message_holds_a_number_of_the_inputs_the_reference_or_the_output(
 def test_a_students_own_text_is_handed_on_as_it_is_and_escaped_where_it_is_shown(kind: Any) -> None:
     hostile = "ValueError: <script>alert('1')</script> [bold]=cmd|' /C calc'!A0"
     failing = replace(FAILED, status="error", text=hostile)
-    message = told(Verdict("error", (failing,), failing=failing), Standing(NAME, kind))
+    message = told(Verdict("error", (failing,), failing=failing), NameStatus(NAME, kind))
     assert hostile in message
 
 
@@ -230,7 +237,7 @@ def test_sizes_in_an_exception_are_told_by_what_they_are() -> None:
     text = "The size of tensor a (6) must match the size of tensor b (3) at dimension 2"
     seen = replace(recorded(None), observation=Observation(GIVEN, None, f"RuntimeError: {text}"))
     message = f"RuntimeError: {text} (attention/multi_head.py, line 31)"
-    standing = Standing(NAME, "unseen", status="error", text=message)
+    standing = NameStatus(NAME, "unseen", status="error", text=message)
     found = told(Verdict("error", (), text=message), standing, seen=[seen])
     assert "tensor a (6: tokens) must match the size of tensor b (3: heads)" in found
     assert "(attention/multi_head.py, line 31)" in found

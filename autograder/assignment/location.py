@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.errors import WrongUse
+from autograder.errors import UsageError
 
 FILE_NAME = "assignment.toml"
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -16,7 +16,7 @@ def find_assignment(path: Path | None = None) -> Path:
             return file.resolve()
         found = _only(sorted(path.glob(f"assignments/*/{FILE_NAME}")), path)
         if found is None:
-            raise WrongUse(f"{path}: neither an {FILE_NAME} nor a folder that holds one")
+            raise UsageError(f"{path}: neither an {FILE_NAME} nor a folder that holds one")
         return found
     here = Path.cwd()
     places = [here, *here.parents, PACKAGE.parent]
@@ -27,7 +27,7 @@ def find_assignment(path: Path | None = None) -> Path:
             return found
     found = _only(sorted(PACKAGE.glob(f"_assignments/*/{FILE_NAME}")), PACKAGE)
     if found is None:
-        raise WrongUse(
+        raise UsageError(
             f"no {FILE_NAME} in {here}, in a folder above it, in the checkout or in the package;"
             " name one with --assignment"
         )
@@ -37,5 +37,5 @@ def find_assignment(path: Path | None = None) -> Path:
 def _only(files: list[Path], place: Path) -> Path | None:
     if len(files) > 1:
         folders = ", ".join(file.parent.name for file in files)
-        raise WrongUse(f"{place} holds several assignments ({folders}); name one of them")
+        raise UsageError(f"{place} holds several assignments ({folders}); name one of them")
     return files[0].resolve() if files else None

@@ -12,7 +12,7 @@ from autograder.checks.evidence import Recorded
 from autograder.checks.failures import told_shape
 from autograder.diagnosis.chain import Given
 from autograder.diagnosis.dimensions import told
-from autograder.scoring.standing import Standing
+from autograder.scoring.name_status import NameStatus
 from autograder.scoring.verdict import Verdict, Witness
 
 
@@ -20,7 +20,7 @@ def criterion_message(
     assignment: Assignment,
     stage: Stage,
     criterion: Criterion,
-    lost: Sequence[tuple[Share, Verdict, Standing]],
+    lost: Sequence[tuple[Share, Verdict, NameStatus]],
     witnesses: Mapping[str, Witness],
 ) -> str:
     """One paragraph for each thing that went wrong; empty where nothing was lost."""
@@ -46,7 +46,7 @@ def _told(
     assignment: Assignment,
     share: Share,
     verdict: Verdict,
-    standing: Standing,
+    standing: NameStatus,
     witness: Witness,
 ) -> str:
     if standing.kind == "absent":
@@ -79,7 +79,7 @@ def _with_sizes(text: str, witness: Witness) -> str:
     return text
 
 
-def _either(verdict: Verdict, standing: Standing) -> list[str]:
+def _either(verdict: Verdict, standing: NameStatus) -> list[str]:
     """The other explanations that fit as well, where they differ from what was told."""
     charged = {mistake.id for mistake in verdict.mistakes}
     others = {
@@ -157,7 +157,7 @@ def arguments_in_words(given: Given) -> str:
     return ", ".join(parts)
 
 
-def _first_words(standing: Standing, verdict: Verdict) -> str:
+def _first_words(standing: NameStatus, verdict: Verdict) -> str:
     """What kept a share from being seen, in short; it is told in full where it is charged."""
     if verdict.failing is not None:
         return verdict.failing.found

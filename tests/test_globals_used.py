@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from autograder.sandbox.guest.leaning import globals_of, layers_in, notes_on
+from autograder.sandbox.guest.globals_used import globals_of, layers_in, notes_on
 from autograder.sandbox.guest.modules import walk
 
 context_size = 6
