@@ -1,16 +1,14 @@
 """The floor in a process of its own: `python -m bench.floor CLASS RESULT`.
 
-The judge, its pytest session, the checks and the scoring are those that grade; only the calls go
+The judge, the checks and the scoring are those that grade; only the calls go
 straight into the student's code.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import cast
 
 import msgspec
 
@@ -21,12 +19,11 @@ from autograder.grading.exchange import Answer, Fault, Graded, Request
 from autograder.grading.grading import entries_of
 from autograder.grading.judge import Judge
 from autograder.sandbox.guest import loading, reset_state
-from autograder.sandbox.host.room import File, NameSpec, Sandbox
-from autograder.sandbox.host.session import Session
-from autograder.sandbox.protocol import wire
+from autograder.sandbox.host.guest_process import GuestProcess
+from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.submissions.submission import Submission, read_submission
 from bench.classroom import ROOT
-from bench.direct import DirectSession
+from bench.direct import guest
 
 STREAMS = ("stdout", "__stdout__", "stderr", "__stderr__", "stdin", "__stdin__")
 
@@ -52,13 +49,13 @@ class DirectSandbox(Sandbox):
     def on_one_core(self) -> AbstractContextManager[int | None]:
         return nullcontext()  # there is one process alone
 
-    def open(self, files: Iterable[File]) -> Session:
-        taken = tuple(
-            wire.SourceFile(file.path, file.kind, file.data, tuple(file.cells))  # type: ignore[arg-type]
-            for file in files
-            if file.kind != "data"
-        )
-        return cast(Session, DirectSession(self.names, taken, self._output))
+    walled = False
+
+    def alive(self) -> bool:
+        return True
+
+    def guest(self) -> GuestProcess:
+        return guest(self._output)
 
     def close(self) -> None:
         """There is nothing to end."""

@@ -9,10 +9,10 @@ import pytest
 
 from autograder.assignment.assignment import load_assignment
 from autograder.checks.borrowing import borrowed_in
+from autograder.checks.check_spec import equivalents_of
 from autograder.checks.evidence import Evidence, Outcome
 from autograder.checks.marks import Check
-from autograder.checks.plugin import equivalents_of
-from autograder.checks.trial import Trial, functions_in, only_functions
+from autograder.checks.session import CheckSession, functions_in, only_functions
 from autograder.results.result import Status
 from autograder.sandbox.host.loaded import LoadReport
 
@@ -47,10 +47,10 @@ class Guests:
         return SimpleNamespace(check=check)
 
 
-def trial_of(**statuses: Status) -> tuple[Trial, Guests]:
+def trial_of(**statuses: Status) -> tuple[CheckSession, Guests]:
     """A trial in which checks of these names ended so."""
     guests = Guests()
-    trial = Trial(ASSIGNMENT, cast(Any, guests), EQUIVALENTS)
+    trial = CheckSession(ASSIGNMENT, cast(Any, guests), EQUIVALENTS)
     trial.evidence.outcomes += [
         Outcome(f"a check of {name}", Check(name, "values"), status)
         for name, status in statuses.items()
@@ -186,11 +186,11 @@ def test_a_stage_is_entered_again_as_it_was_left() -> None:
     assert trial.is_there(LAST)
 
 
-def test_a_stand_in_stays_from_check_to_check_and_goes_with_the_first_that_wants_none() -> None:
+def test_a_stand_in_stays_from_name_to_name_and_goes_with_the_first_that_wants_none() -> None:
     trial, session = trial_of()
     trial.enter(LAST)
-    for check in ("one", "other"):
-        trial.substitute(check, "def head():\n    pass\n")
+    for _ in ("one name", "another"):
+        trial.bring_with("def head():\n    pass\n")
     assert (session.begun, session.there) == (2, {"head"})
     trial.student("third")
     assert (session.begun, session.there) == (3, frozenset())

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from autograder.assignment.assignment import Assignment, Forbidden, load_assignment
-from autograder.checks.trial import counted_for
+from autograder.checks.session import counted_for
 from autograder.sandbox.guest.library import is_attention
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.host.student import Reply

@@ -1,34 +1,23 @@
 """Hidden checks as a whole: each says what it judges, and together they judge everything."""
 
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from autograder.assignment.assignment import Share, Stage, load_assignment
 from autograder.checks import marks
-from autograder.checks.marks import ATTRIBUTE, Check, check_of, criterion, own, setting, values
-from autograder.checks.plugin import check_files
+from autograder.checks.check_spec import checks_in, modules_of
+from autograder.checks.marks import ATTRIBUTE, Check, criterion, own, setting, values
 from autograder.diagnosis.catalogue import load_catalogue
-from autograder.errors import InternalError
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 
 
-def modules_of(stage: Stage) -> list[ModuleType]:
-    package, _, main = stage.checks.rpartition(".")
-    files = [file.stem for file in check_files(ASSIGNMENT)]
-    names = [name for name in files if name == main or name.startswith(f"{main}_")]
-    return [import_module(f"{package}.{name}") for name in names]
-
-
 def marked_tests(stage: Stage) -> Iterator[tuple[str, dict[str, Check]]]:
     for module in modules_of(stage):
-        for name, held in vars(module).items():
-            if name.startswith("test_") and held.__module__ == module.__name__:
-                yield name, getattr(held, ATTRIBUTE, {})
+        for function in checks_in(module):
+            yield function.__name__, getattr(function, ATTRIBUTE)
 
 
 def all_checks(stage: Stage) -> list[Check]:
@@ -166,68 +155,26 @@ def test_each_mark_makes_its_own_kind_of_check() -> None:
     assert kind(marks.dependence("softmax")).kind == "dependence"
 
 
-class Collector:
-    """Keeps the items of a pytest session that only collects."""
+def test_cases_multiply_the_first_given_first() -> None:
+    @values(of=("masked_weights", "renormalized_weights"))
+    @marks.cases("count", [5, 8])
+    def test_something() -> None:
+        """Something."""
 
-    def __init__(self) -> None:
-        self.items: list[pytest.Item] = []
-
-    def pytest_collection_finish(self, session: pytest.Session) -> None:
-        self.items = list(session.items)
-
-
-def collected(*files: Path) -> list[pytest.Function]:
-    collector = Collector()
-    arguments = ["--collect-only", "-q", "--noconftest", "-p", "no:cacheprovider"]
-    ini = Path(marks.__file__).parent / "checks.ini"
-    code = pytest.main(
-        [*map(str, files), f"--config-file={ini}", "--import-mode=importlib", *arguments],
-        plugins=[collector],
-    )
-    assert code == pytest.ExitCode.OK
-    return [item for item in collector.items if isinstance(item, pytest.Function)]
+    assert [case.label for case in getattr(test_something, marks.CASES)] == [
+        "5-masked_weights",
+        "5-renormalized_weights",
+        "8-masked_weights",
+        "8-renormalized_weights",
+    ]
 
 
-SOURCE = '''
-from autograder.checks.marks import values
+def test_labels_are_made_by_a_function_or_given_one_for_each_value() -> None:
+    @marks.cases("size", [(1,), (2, 3)], labels=len)
+    def by_function() -> None: ...
 
-@values(of=("masked_weights", "renormalized_weights"))
-def test_of_two_names(name):
-    """Both."""
+    @marks.cases("size", [1.0, 2.0], labels=["small", "large"])
+    def given() -> None: ...
 
-@values(of="causal_mask")
-def test_of_one_name():
-    """One."""
-
-def test_that_says_nothing():
-    """None."""
-'''
-
-
-@pytest.fixture
-def items(tmp_path: Path) -> dict[str, pytest.Function]:
-    file = tmp_path / "written_checks.py"
-    file.write_text(SOURCE)
-    return {item.name: item for item in collected(file)}
-
-
-def test_a_test_of_several_names_is_one_check_for_each(items: dict[str, pytest.Function]) -> None:
-    names = {name: check_of(item).name for name, item in items.items() if "two" in name}
-    assert names == {
-        "test_of_two_names[masked_weights]": "masked_weights",
-        "test_of_two_names[renormalized_weights]": "renormalized_weights",
-    }
-    assert check_of(items["test_of_one_name"]).name == "causal_mask"
-
-
-def test_a_test_that_says_nothing_is_the_kits_fault(items: dict[str, pytest.Function]) -> None:
-    with pytest.raises(InternalError, match="does not say which criterion"):
-        check_of(items["test_that_says_nothing"])
-
-
-def test_all_hidden_checks_are_collected_with_unique_ids() -> None:
-    found = collected(*check_files(ASSIGNMENT))
-    assert len(found) > 80
-    assert {check_of(item).name for item in found} == set(ASSIGNMENT.names)
-    places = [(item.path.stem.partition("_")[0], item.name) for item in found]
-    assert len(places) == len(set(places))
+    assert [case.label for case in getattr(by_function, marks.CASES)] == ["1", "2"]
+    assert [case.label for case in getattr(given, marks.CASES)] == ["small", "large"]

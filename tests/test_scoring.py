@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,11 +13,11 @@ from torch import Tensor
 
 from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.attention.checks.tie_breaks import Question, TieBreaks, questions_to
+from autograder.checks.check_spec import hidden_checks
 from autograder.checks.evidence import Evidence, Outcome, Recorded
-from autograder.checks.marks import ATTRIBUTE, Check
-from autograder.checks.plugin import check_files
+from autograder.checks.marks import Check
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.trial import Trial
+from autograder.checks.session import CheckSession
 from autograder.diagnosis.catalogue import load_catalogue
 from autograder.diagnosis.chain import Given, run
 from autograder.diagnosis.compare import same
@@ -52,16 +51,8 @@ def _one_thread() -> Iterator[None]:
 
 
 def every_check() -> list[tuple[str, Check]]:
-    """All hidden checks of the assignment, with ids as the kit gives them."""
-    found = []
-    for stage in ASSIGNMENT.stages:
-        package, _, main = stage.checks.rpartition(".")
-        names = [file.stem for file in check_files(ASSIGNMENT)]
-        for name in (each for each in names if each == main or each.startswith(f"{main}_")):
-            for test in vars(import_module(f"{package}.{name}")).values():
-                for of, check in getattr(test, ATTRIBUTE, {}).items():
-                    found.append((f"{stage.id}::{test.__name__}[{of}]", check))
-    return found
+    """All hidden checks of the assignment, with their identifiers."""
+    return [(spec.identifier, spec.check) for spec in hidden_checks(ASSIGNMENT).specs]
 
 
 CHECKS = every_check()
@@ -151,7 +142,7 @@ class Seen:
         further: TieBreaks | None = None,
     ) -> tuple[Result, dict[str, Any]]:
         session: Any = SimpleNamespace(report=LoadReport(notes=("cell 7 raised",)), matched=())
-        trial = Trial(assignment, session, {})
+        trial = CheckSession(assignment, session, {})
         chosen = None if stages is None else frozenset(stages)
         return score(assignment, SUBMISSION, trial, self.evidence, chosen, further)
 

@@ -14,7 +14,7 @@ import guests  # noqa: E402
 import hostile  # noqa: E402
 import puppet  # noqa: E402
 
-from autograder.sandbox.host import launch, session  # noqa: E402
+from autograder.sandbox.host import dialogue, launch  # noqa: E402
 from autograder.sandbox.host.ladder import lack  # noqa: E402
 
 
@@ -37,7 +37,7 @@ class TestFrames:
                 right = puppet.reply(len(scene.before) + 1, scene.outcome, scene.tensors)
                 frame = hostile.Frame(hostile.RIGHT, hostile.frame_of(*right))
                 if scene.name == "call that raises":
-                    with pytest.raises(session.faults.StudentRaised, match="division by zero"):
+                    with pytest.raises(dialogue.faults.StudentRaised, match="division by zero"):
                         puppet.play(sandbox, scene, frame)
                 else:
                     assert frames.unsound(puppet.play(sandbox, scene, frame)) is None, scene.name
@@ -52,7 +52,7 @@ class TestFrames:
         def careless(*args: object) -> object:
             raise IndexError("a tensor that was not sent")
 
-        monkeypatch.setattr(session.values, "incoming", careless)
+        monkeypatch.setattr(dialogue.values, "incoming", careless)
         assert frames.soak(seed=7, first=0, count=60, tell=told.append) > 0
         assert any("IndexError" in line for line in told)
         assert any(line.startswith("  again: --only frames --seed 7 --first ") for line in told)

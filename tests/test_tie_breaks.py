@@ -11,7 +11,7 @@ from msgspec import structs
 from autograder.assignment.assignment import load_assignment
 from autograder.attention.checks.tie_breaks import Question, TieBreaks, questions_to
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.trial import Trial
+from autograder.checks.session import CheckSession
 from autograder.diagnosis.catalogue import load_catalogue
 from autograder.diagnosis.chain import Given, run
 from autograder.diagnosis.compare import same
@@ -40,7 +40,7 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 def further(sandbox: Sandbox, submission: Submission) -> Iterator[TieBreaks]:
-    trial = Trial.of(ASSIGNMENT, sandbox, submission, {})
+    trial = CheckSession.of(ASSIGNMENT, sandbox, submission, {})
     try:
         yield TieBreaks(ASSIGNMENT, trial, SAMPLE)
     finally:

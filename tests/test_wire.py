@@ -367,7 +367,7 @@ class TestReplies:
         good = encode_message(
             messages.Reply(
                 4,
-                (messages.Answer(wire.Many([wire.TensorValue(0), wire.Text("weights")])),),
+                ((messages.Answer(wire.Many([wire.TensorValue(0), wire.Text("weights")])),),),
                 (wire.TensorHead("float32", (2, 3)),),
             )
         )
@@ -376,7 +376,7 @@ class TestReplies:
         try:
             reply = decode_reply(bytes(data))
             tensors = decode(reply.tensors, memoryview(bytes(24)))
-            for outcome in reply.outcomes:
+            for outcome in (each for part in reply.parts for each in part):
                 if isinstance(outcome, messages.Answer):
                     incoming(outcome.value, tensors, lambda module: None)
         except (msgspec.DecodeError, RecursionError, Broken):

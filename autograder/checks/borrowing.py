@@ -16,34 +16,36 @@ from contextlib import contextmanager
 
 from autograder.assignment.assignment import Stage
 from autograder.checks.evidence import Evidence
-from autograder.checks.trial import Trial
+from autograder.checks.session import CheckSession
 
 #: Whether the checks of a name that were not passed before pass as things stand, or all of them.
 Passes = Callable[[str, bool], bool]
 
 
-def borrowed_in(trial: Trial, stage: Stage, lost: Collection[str], passes: Passes) -> set[str]:
+def borrowed_in(
+    session: CheckSession, stage: Stage, lost: Collection[str], passes: Passes
+) -> set[str]:
     """Of the names of a stage that are not right those that have borrowed their mistake.
 
     `passes(name, everything)` runs checks of a name: all of them, or those not passed before.
     """
-    with _lent(trial, stage, stage.names):
+    with _lent(session, stage, stage.names):
         culprits = {name for name in stage.names if name in lost and not passes(name, False)}
     others = [name for name in stage.names if name in lost and name not in culprits]
     if not (culprits and others):
         return set()
-    with _lent(trial, stage, culprits) as something:
+    with _lent(session, stage, culprits) as something:
         return {name for name in others if something and passes(name, True)}
 
 
 @contextmanager
-def _lent(trial: Trial, stage: Stage, names: Collection[str]) -> Iterator[bool]:
+def _lent(session: CheckSession, stage: Stage, names: Collection[str]) -> Iterator[bool]:
     """While a library's functions are lent for these names; whether it has any of them."""
-    trial.enter(stage)
-    lent = trial.lend(stage, names)
-    evidence = trial.evidence
-    trial.evidence, trial.lending = Evidence(), True
+    session.enter(stage)
+    lent = session.lend(stage, names)
+    evidence = session.evidence
+    session.evidence, session.lending = Evidence(), True
     try:
         yield lent
     finally:
-        trial.evidence, trial.lending = evidence, False
+        session.evidence, session.lending = evidence, False

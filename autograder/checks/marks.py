@@ -9,33 +9,31 @@ nothing else can give or take away, such as parameters, gradients, dropout in tr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
-
-import pytest
-
-from autograder.errors import InternalError
 
 Kind = Literal["values", "property", "own", "dependence"]
 Test = TypeVar("Test", bound=Callable[..., Any])
 
 
 class Mark(Protocol):
-    """A decorator that leaves a test as it is."""
+    """A decorator that leaves a check as it is."""
 
     def __call__(self, test: Test) -> Test: ...
 
 
-#: The attribute of a test function that holds its `Check` by name.
-ATTRIBUTE = "attention_check"
+#: The attribute of a check that holds its `Check` by name.
+ATTRIBUTE = "check_by_name"
+#: The attribute of a check that holds the arguments with which it is run, one set a case.
+CASES = "check_cases"
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """What a check gives evidence on. No criteria: every step of the name's chain.
 
-    `rationale` is the test's docstring: what a right program does, in the student's words.
+    `rationale` is the check's docstring: what a right program does, in the student's words.
     """
 
     name: str
@@ -48,18 +46,54 @@ class Check:
 Of = str | tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run of a check: its label, and arguments by name."""
+
+    label: str
+    arguments: tuple[tuple[str, object], ...]
+
+
+def cases(
+    argument: str,
+    given: Iterable[object],
+    labels: Sequence[str] | Callable[[Any], object] = str,
+) -> Mark:
+    """Run a check once for each value of an argument.
+
+    Args:
+        argument: The name of the check's argument.
+        given: Its values.
+        labels: What tells the runs apart in the check's identifier, one for each value.
+    """
+    values = tuple(given)
+    told = [str(labels(value)) for value in values] if callable(labels) else list(labels)
+
+    def mark(test: Test) -> Test:
+        known: tuple[Case, ...] = getattr(test, CASES, (Case("", ()),))
+        made = tuple(
+            Case(f"{case.label}-{label}".lstrip("-"), (*case.arguments, (argument, value)))
+            for case in known
+            for label, value in zip(told, values, strict=True)
+        )
+        setattr(test, CASES, made)
+        return test
+
+    return mark
+
+
 def _marked(of: Of, kind: Kind, criteria: tuple[str, ...], aspect: str | None) -> Mark:
-    """Mark a test; of several names, run it for each, with the name as argument `name`."""
+    """Mark a check; of several names, run it for each, with the name as argument `name`."""
     names = (of,) if isinstance(of, str) else of
 
     def mark(test: Test) -> Test:
         rationale = " ".join((test.__doc__ or "").split())
-        checks = {name: Check(name, kind, criteria, aspect, rationale) for name in names}
-        setattr(test, ATTRIBUTE, checks)
-        if not isinstance(of, str):
-            parametrized: Test = pytest.mark.parametrize("name", of)(test)
-            return parametrized
-        return test
+        setattr(
+            test,
+            ATTRIBUTE,
+            {name: Check(name, kind, criteria, aspect, rationale) for name in names},
+        )
+        return test if isinstance(of, str) else cases("name", of)(test)
 
     return mark
 
@@ -87,16 +121,6 @@ def own(criterion: str, of: Of, aspect: str | None = None) -> Mark:
 def dependence(of: Of) -> Mark:
     """Whether outputs depend on scores between tokens at all; asked where nothing explains them."""
     return _marked(of, "dependence", (), None)
-
-
-def check_of(item: pytest.Function) -> Check:
-    """What a collected test says of itself. Raises `InternalError` for one that says nothing."""
-    checks: dict[str, Check] | None = getattr(item.function, ATTRIBUTE, None)
-    if checks is None:
-        raise InternalError(f"{item.nodeid} does not say which criterion it gives evidence on")
-    if len(checks) == 1:
-        return next(iter(checks.values()))
-    return checks[str(item.callspec.params["name"])]
 
 
 #: Kinds of check that a name must pass to be right.

@@ -11,7 +11,7 @@ from msgspec import structs
 from autograder.assignment.assignment import Assignment, Criterion, Share, Stage
 from autograder.attention.checks.tie_breaks import TieBreaks
 from autograder.checks.evidence import Evidence, Recorded, by_name
-from autograder.checks.trial import Trial
+from autograder.checks.session import CheckSession
 from autograder.diagnosis.catalogue import Catalogue, load_catalogue
 from autograder.diagnosis.explain import borne_out, separated
 from autograder.diagnosis.fingerprint import Fingerprint, plain, trace_of
@@ -36,7 +36,7 @@ _Place = tuple[str, int]
 def score(
     assignment: Assignment,
     submission: Submission,
-    trial: Trial,
+    session: CheckSession,
     evidence: Evidence,
     stages: frozenset[str] | None,
     further: TieBreaks | None = None,
@@ -57,7 +57,7 @@ def score(
         score=round(sum(stage.score for stage in results), 4),
         max_score=float(sum(stage.points for stage in chosen)),
         stages=results,
-        notes=(*submission.notes, *trial.report.notes, *trial.session.matched),
+        notes=(*submission.notes, *session.report.notes, *session.session.matched),
     )
     standings = {
         name: witness.standing for group in witnesses.values() for name, witness in group.items()

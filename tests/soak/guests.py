@@ -118,7 +118,8 @@ def _listens(sandbox: Sandbox, maker: Maker) -> tuple[str, str | None]:
     call = messages.Call("softmax", (wire.TensorValue(0), 1), arguments_wanted=True)
     operations = (load, call, messages.Release((1, 2)))
     heads = (wire.TensorHead("float32", (2, 3)),)
-    request = messages.Request(1, operations, (1, 2, 3), heads)
+    part = messages.Asked(operations, (1, 2, 3), len(heads))
+    request = messages.Request(1, (part,), heads)
     frame = maker.frame(msgspec.msgpack.encode(request), bytes(24))
     guest = sandbox.guest()
     try:

@@ -135,7 +135,7 @@ class Scene:
 
 def reply(number: int, outcome: messages.Outcome, tensors: int = 0) -> tuple[bytes, bytes]:
     """A right reply to the request of that number: its message and payload."""
-    told = messages.Reply(number, (outcome,), (_FLOATS,) * tensors)
+    told = messages.Reply(number, ((outcome,),), (_FLOATS,) * tensors)
     return msgspec.msgpack.encode(told), _SIX * tensors
 
 

@@ -17,7 +17,7 @@ from autograder.checks.sample import Sample
 def gpt_block(sample: Sample, tokens: Tensor, attention: Callable[[Tensor], Tensor]) -> Tensor:
     """`(b, T, d)` to `(b, T, d)` through one block around `attention`."""
     width = tokens.shape[-1]
+    attended = tokens + attention(layer_norm(tokens, (width,))).detach()
     with torch.no_grad():
-        attended = tokens + attention(layer_norm(tokens, (width,)))
         inner = gelu(layer_norm(attended, (width,)) @ sample.numbers("inner", width, 4 * width))
         return attended + inner @ sample.numbers("outer", 4 * width, width)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 from msgspec.structs import replace
 from torch import Tensor
@@ -13,7 +12,7 @@ from autograder.attention.checks.functions import a_tensor, moves, rows_sum_to_o
 from autograder.attention.checks.subject import build, make
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require
-from autograder.checks.marks import criterion, dependence, own, setting, values
+from autograder.checks.marks import cases, criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes, doubled
 from autograder.diagnosis.chain import Given, future
 from autograder.diagnosis.compare import same
@@ -55,7 +54,7 @@ STRONG_IDS = ["usual", "other", "whole", "square"]
 
 
 @values(of="causal_mask")
-@pytest.mark.parametrize("count", [5, 8])
+@cases("count", [5, 8])
 def test_mask_is_true_exactly_above_the_diagonal(
     count: int, student: Student, observe: Observer
 ) -> None:
@@ -87,7 +86,7 @@ def scores_of(sample: Sample, count: int) -> Tensor:
 
 
 @values(of=BY_WEIGHTS)
-@pytest.mark.parametrize("count", [5, 8])
+@cases("count", [5, 8])
 def test_weights_are_the_softmax_of_what_may_be_seen(
     count: int, name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -157,7 +156,7 @@ def test_scores_are_left_alone(name: str, student: Student, sample: Sample) -> N
 
 
 @values(of=CAUSAL)
-@pytest.mark.parametrize("sizes", STRONG, ids=STRONG_IDS)
+@cases("sizes", STRONG, labels=STRONG_IDS)
 def test_outputs_equal_the_reference(
     sizes: Sizes, student: Student, sample: Sample, observe: Observer
 ) -> None:

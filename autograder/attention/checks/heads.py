@@ -12,6 +12,7 @@ from torch import Tensor
 
 from autograder.attention.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.attention.checks.subject import make, make_each, settle, shapes_of, tensor_of
+from autograder.checks.check_spec import BuiltOn
 from autograder.checks.failures import CheckFailed
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.compare import same
@@ -92,6 +93,19 @@ def takes_bias(student: Student) -> bool:
     return "qkv_bias" not in head.dropped
 
 
+def serves(student: Student) -> dict[str, bool]:
+    """What there is to know of the student's own head before a wrapper is judged."""
+    able = runs(student)
+    return {CAUSAL: able, TAKES_BIAS: able or takes_bias(student)}
+
+
+#: Whether a head of the student's own has an argument for a bias.
+TAKES_BIAS = "CausalAttention takes qkv_bias"
+
+#: What a wrapper is built on: the student's own head, or a stand-in where that cannot be run.
+HEAD = BuiltOn(CAUSAL, STAND_IN, serves, {CAUSAL: True, TAKES_BIAS: True})
+
+
 def weights_by_role(module: ModuleProxy, sizes: Sizes, output: bool = False) -> dict[str, Tensor]:
     """A module's registered weights, `(d_in, d_out)` by role. Raises `RolesUnknown`."""
     shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
@@ -124,11 +138,7 @@ def head_roles(head: ModuleProxy, sizes: Sizes) -> Roles | None:
 
 
 def roles_of_heads(student: Student, sizes: Sizes) -> list[Roles | None]:
-    """The roles in each head of a wrapper: one that an earlier check left, or a new one."""
-    kept = student.kept((WRAPPER, sizes, 0.0))
-    if kept is not None:
-        roles: list[Roles | None] = kept[1]
-        return roles
+    """The roles in each head of a wrapper."""
     heads = heads_of(make(student, WRAPPER, sizes), sizes.heads)
     return [head_roles(head, sizes) for head in heads]
 
@@ -137,15 +147,9 @@ def armed(
     student: Student, sample: Sample, sizes: Sizes, dropout: float = 0.0
 ) -> tuple[ModuleProxy, list[ModuleProxy]]:
     """A wrapper in eval mode whose heads hold known, different weights."""
-    what = (WRAPPER, sizes, dropout)
-    kept = student.kept(what)
-    if kept is not None:
-        (wrapper, *heads), each_roles = kept
-    else:
-        wrapper = make(student, WRAPPER, sizes, dropout)
-        heads = heads_of(wrapper, sizes.heads)
-        each_roles = [head_roles(head, sizes) for head in heads]
-        student.keep(what, (wrapper, *heads), each_roles)
+    wrapper = make(student, WRAPPER, sizes, dropout)
+    heads = heads_of(wrapper, sizes.heads)
+    each_roles = [head_roles(head, sizes) for head in heads]
     for number, (head, roles) in enumerate(zip(heads, each_roles, strict=True)):
         if roles is not None:
             settle(head, roles, head_weights(sample, sizes, number))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import pytest
 import torch
 from msgspec.structs import replace
 from torch import Tensor, nn
@@ -17,7 +16,7 @@ from autograder.attention.checks.subject import build, constructor_arguments, ma
 from autograder.attention.misconceptions.multi_head import CHAINS
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require, told_shape
-from autograder.checks.marks import criterion, dependence, own, setting, values
+from autograder.checks.marks import cases, criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes, doubled
 from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import difference, same
@@ -36,7 +35,7 @@ STRONG_IDS = ["usual", "other", "whole", "square"]
 
 
 @values(of=MHA)
-@pytest.mark.parametrize("sizes", STRONG, ids=STRONG_IDS)
+@cases("sizes", STRONG, labels=STRONG_IDS)
 def test_outputs_equal_the_reference(
     sizes: Sizes, student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -296,7 +295,7 @@ def test_bias_follows_qkv_bias(student: Student) -> None:
 
 
 @setting("form", of=MHA)
-@pytest.mark.parametrize("heads", [1, 15])
+@cases("heads", [1, 15])
 def test_any_number_of_heads_works(
     heads: int, student: Student, sample: Sample, observe: Observer
 ) -> None:

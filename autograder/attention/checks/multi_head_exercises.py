@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 import torch
 from msgspec.structs import replace
 from torch import Tensor
@@ -21,10 +20,8 @@ from autograder.attention.checks.heads import (
     weights_by_role,
 )
 from autograder.attention.checks.multi_head_wrapper import BIASED
-from autograder.attention.checks.multi_head_wrapper import headed as headed
 from autograder.attention.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.attention.checks.subject import (
-    looked_at,
     make,
     settle,
     settled_roles,
@@ -34,7 +31,7 @@ from autograder.attention.checks.subject import (
 )
 from autograder.attention.misconceptions.multi_head import CHAINS
 from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
-from autograder.checks.marks import own
+from autograder.checks.marks import cases, own
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.chain import Given
 from autograder.diagnosis.compare import same
@@ -43,27 +40,27 @@ from autograder.sandbox.host.student import ModuleProxy, Student, StudentFault, 
 
 
 @own("equivalence", of="merge_heads")
-@pytest.mark.parametrize("sizes", [USUAL, BIASED], ids=["plain", "biased"])
+@cases("sizes", [USUAL, BIASED], labels=["plain", "biased"])
 def test_merged_module_holds_the_weights_of_the_heads(
-    sizes: Sizes, headed: Student, sample: Sample
+    sizes: Sizes, student: Student, sample: Sample
 ) -> None:
     """Each split weight is the heads' weights side by side; `out_proj` does nothing."""
-    wrapper, heads = armed_to_merge(headed, sample, sizes)
+    wrapper, heads = armed_to_merge(student, sample, sizes)
     joined = replace(sizes, d_out=sizes.heads * sizes.d_out)
     if sizes.bias and not any(path.endswith("bias") for head in heads for path in head.parameters):
         return  # heads that were given no bias are judged with the wrapper or with their class
-    own, able, shapes, roles = holdable(headed, sample, joined)
+    own, able, shapes, roles = holdable(student, sample, joined)
     before: list[dict[str, Tensor]] = []
 
     def merge() -> object:
-        seen = headed.merge_heads.watched(wrapper, before=heads)
+        seen = student.merge_heads.watched(wrapper, before=heads)
         for head in heads:
             head.know(next(seen))
             before.append(held_by(head))
         return next(seen).value
 
     try:
-        merged = must_be_split(built(headed, merge), own)
+        merged = must_be_split(built(student, merge), own)
     except StudentRaised:
         if not able or able >= sample.weights("held", joined).keys():
             raise
@@ -79,7 +76,7 @@ def test_merged_module_holds_the_weights_of_the_heads(
             f"shape {told_shape(shape)}",
             misconception="merge-transposed",
         )
-    headed.fetch([merged, *heads])
+    student.fetch([merged, *heads])
     compare_merged(merged, heads, joined, able, roles)
     for head, was in zip(heads, before, strict=True):
         after = held_by(head)
@@ -123,7 +120,7 @@ def must_be_split(module: object, own: ModuleProxy | None) -> ModuleProxy:
 def own_split(student: Student, sizes: Sizes) -> ModuleProxy | None:
     """The student's own MultiHeadAttention, where it can be built."""
     try:
-        return looked_at(student, "MultiHeadAttention", sizes)
+        return make(student, "MultiHeadAttention", sizes)
     except (StudentFault, CheckFailed):
         return None
 
@@ -205,11 +202,11 @@ def holdable(
 
 
 @own("equivalence", of="merge_heads")
-def test_merged_module_keeps_the_dropout_rate(headed: Student, sample: Sample) -> None:
+def test_merged_module_keeps_the_dropout_rate(student: Student, sample: Sample) -> None:
     """Where the module keeps its rate in a dropout layer, it is the wrapper's; of one head too."""
     alone = replace(USUAL, heads=1)
-    wrapper, _ = armed_to_merge(headed, sample, alone)
-    merged = built(headed, lambda: headed.merge_heads(wrapper))
+    wrapper, _ = armed_to_merge(student, sample, alone)
+    merged = built(student, lambda: student.merge_heads(wrapper))
     if not isinstance(merged, ModuleProxy):
         raise CheckFailed(f"{told_type(merged)} came back", "a MultiHeadAttention")
     rates = rates_of(merged)
@@ -217,7 +214,7 @@ def test_merged_module_keeps_the_dropout_rate(headed: Student, sample: Sample) -
         return
     # A class that keeps another rate than it is given is judged itself, not once more here.
     require(
-        rates == rates_of(make(headed, "MultiHeadAttention", alone, dropout=0.25)),
+        rates == rates_of(make(student, "MultiHeadAttention", alone, dropout=0.25)),
         "another dropout rate than the wrapper's",
         "the wrapper's dropout rate",
     )

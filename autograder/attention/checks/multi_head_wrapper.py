@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 
-import pytest
 from msgspec.structs import replace
 
 from autograder.attention.checks.heads import (
     CAUSAL,
+    HEAD,
     OTHER,
     ROLES,
-    STAND_IN,
+    TAKES_BIAS,
     USUAL,
     WRAPPER,
     armed,
@@ -21,56 +21,38 @@ from autograder.attention.checks.heads import (
     heads_and_whole,
     real_tensors,
     roles_of_heads,
-    runs,
-    takes_bias,
 )
-from autograder.attention.checks.subject import looked_at, make, tensor_of
+from autograder.attention.checks.subject import make, tensor_of
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require
-from autograder.checks.marks import criterion, dependence, own, setting, values
+from autograder.checks.marks import cases, criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.trial import right
 from autograder.diagnosis.chain import Given
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import ModuleProxy, Student
 
 BIASED = replace(USUAL, bias=True)
 
-
-#: Whether a head of the student's own has an argument for a bias.
-TAKES_BIAS = "CausalAttention takes qkv_bias"
-
-Substitute = Callable[[str], Student]
-Unaided = Callable[[], Student]
-
-
-@pytest.fixture
-def headed(unaided: Unaided, substitute: Substitute, findings: dict[str, bool]) -> Student:
-    """The student, with a stand-in for `CausalAttention` where their own cannot be built or run."""
-    if findings.get(CAUSAL) is None:
-        student = unaided()
-        findings[CAUSAL] = findings.get(right(CAUSAL), False) or runs(student)
-        findings[TAKES_BIAS] = findings[CAUSAL] or takes_bias(student)
-        return student if findings[CAUSAL] else substitute(STAND_IN)
-    return unaided() if findings[CAUSAL] else substitute(STAND_IN)
+#: What the names of this stage are built on.
+BUILT_ON = {WRAPPER: HEAD, "merge_heads": HEAD}
 
 
 @values(of=WRAPPER)
-@pytest.mark.parametrize("sizes", [USUAL, OTHER], ids=["usual", "other"])
+@cases("sizes", [USUAL, OTHER], labels=["usual", "other"])
 def test_heads_stand_side_by_side(
-    sizes: Sizes, headed: Student, sample: Sample, observe: Observer
+    sizes: Sizes, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """The output is the outputs of the wrapper's own heads, joined along the last dimension."""
-    wrapper, heads = armed(headed, sample, sizes)
+    wrapper, heads = armed(student, sample, sizes)
     tokens = sample.tokens("strong", sizes)
     for parts, whole in heads_and_whole(wrapper, heads, (tokens,), sizes, observe.counted):
         observe(Given(tokens=tokens, parts=parts), whole)
 
 
 @setting("stacking", of=WRAPPER)
-def test_any_number_of_tokens_works(headed: Student, sample: Sample, observe: Observer) -> None:
+def test_any_number_of_tokens_works(student: Student, sample: Sample, observe: Observer) -> None:
     """From one token to all that `context_length` allows."""
-    wrapper, heads = armed(headed, sample, OTHER)
+    wrapper, heads = armed(student, sample, OTHER)
     counts = (1, OTHER.context_length)
     texts = [sample.tokens("length", replace(OTHER, tokens=count, batch=1)) for count in counts]
     each = heads_and_whole(wrapper, heads, texts, OTHER, observe.counted)
@@ -79,9 +61,9 @@ def test_any_number_of_tokens_works(headed: Student, sample: Sample, observe: Ob
 
 
 @dependence(of=WRAPPER)
-def test_output_depends_on_queries_and_keys_of_the_heads(headed: Student, sample: Sample) -> None:
+def test_output_depends_on_queries_and_keys_of_the_heads(student: Student, sample: Sample) -> None:
     """Other query and key weights in the heads give another output; the same ones the same."""
-    wrapper, heads = armed(headed, sample, USUAL)
+    wrapper, heads = armed(student, sample, USUAL)
     tokens = sample.tokens("strong", USUAL)
     shape = (USUAL.batch, USUAL.tokens, USUAL.heads * USUAL.d_out)
     once, again = (tensor_of(wrapper(tokens), *shape) for _ in range(2))
@@ -102,18 +84,18 @@ def test_output_depends_on_queries_and_keys_of_the_heads(headed: Student, sample
 
 
 @criterion("stacking", of=WRAPPER)
-def test_output_is_as_wide_as_all_heads_together(headed: Student, sample: Sample) -> None:
+def test_output_is_as_wide_as_all_heads_together(student: Student, sample: Sample) -> None:
     """`(b, T, H * d_out)`."""
-    wrapper, _ = armed(headed, sample, USUAL)
+    wrapper, _ = armed(student, sample, USUAL)
     found = wrapper(sample.tokens("strong", USUAL))
     tensor_of(found, USUAL.batch, USUAL.tokens, USUAL.heads * USUAL.d_out)
 
 
 @own("stacking", of=WRAPPER)
-def test_every_head_has_weights_of_its_own(headed: Student, sample: Sample) -> None:
+def test_every_head_has_weights_of_its_own(student: Student, sample: Sample) -> None:
     """Heads that were given different weights keep them apart."""
-    _, heads = armed(headed, sample, USUAL)
-    headed.fetch(heads)
+    _, heads = armed(student, sample, USUAL)
+    student.fetch(heads)
     for number, head in enumerate(heads):
         roles = head_roles(head, USUAL)
         if roles is None:
@@ -130,14 +112,14 @@ def test_every_head_has_weights_of_its_own(headed: Student, sample: Sample) -> N
 
 @own("stacking", of=WRAPPER)
 def test_heads_get_the_dropout_rate(
-    headed: Student, sample: Sample, findings: dict[str, bool]
+    student: Student, sample: Sample, findings: Mapping[str, bool]
 ) -> None:
     """A wrapper built with dropout drops in training, where a head of its own does."""
-    _, heads = armed(headed, sample, USUAL, dropout=0.5)
+    _, heads = armed(student, sample, USUAL, dropout=0.5)
     tokens = sample.tokens("strong", USUAL)
 
     stands_in = not findings[CAUSAL]  # whose dropout is right
-    alone = () if stands_in else (make(headed, CAUSAL, replace(USUAL, heads=0), dropout=0.5),)
+    alone = () if stands_in else (make(student, CAUSAL, replace(USUAL, heads=0), dropout=0.5),)
     modes = (False, True)
     calls = [module.asked(tokens, training=mode) for module in (*alone, *heads) for mode in modes]
     replies = heads[0].ask_each(calls)
@@ -157,9 +139,9 @@ def test_heads_get_the_dropout_rate(
 
 
 @own("state", of=WRAPPER)
-def test_heads_are_a_module_list(headed: Student) -> None:
+def test_heads_are_a_module_list(student: Student) -> None:
     """`heads` is a ModuleList, so that the heads' weights are the wrapper's parameters."""
-    wrapper = looked_at(headed, WRAPPER, USUAL)
+    wrapper = make(student, WRAPPER, USUAL)
     registered = {path for path, _ in wrapper.submodules}
     if "heads.0" not in registered:
         require(
@@ -177,14 +159,14 @@ def test_heads_are_a_module_list(headed: Student) -> None:
 
 
 @own("state", of=WRAPPER)
-def test_bias_reaches_the_heads(headed: Student, findings: dict[str, bool]) -> None:
+def test_bias_reaches_the_heads(student: Student, findings: Mapping[str, bool]) -> None:
     """With `qkv_bias=True` the heads have biases, where a head of its own has."""
     if not findings[TAKES_BIAS]:
         return  # what its head has no argument for, a wrapper cannot hand on
     # A head that follows `qkv_bias` stands here: the student's own, or one in its place.
     both = ((BIASED, "bias-ignored"), (USUAL, "bias-always"))
     for sizes, misconception in both:
-        places = [roles.places for roles in roles_of_heads(headed, sizes) if roles is not None]
+        places = [roles.places for roles in roles_of_heads(student, sizes) if roles is not None]
         found = [f"{role}_bias" in held for held in places for role in ROLES]
         require(
             all(found) if sizes.bias else not any(found),

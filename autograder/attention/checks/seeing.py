@@ -22,7 +22,7 @@ from autograder.attention.checks.subject import build, tensor_of
 from autograder.checks.failures import CheckFailed
 from autograder.checks.kept import Kept
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.trial import Trial
+from autograder.checks.session import CheckSession
 from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
 from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, Values, into_heads, run
 from autograder.diagnosis.compare import same
@@ -66,7 +66,7 @@ class View:
 
 
 def attention_seen(
-    trial: Trial,
+    session: CheckSession,
     sample: Sample,
     assignment: Assignment,
     standings: Mapping[str, Mapping[str, object]],
@@ -83,38 +83,38 @@ def attention_seen(
     ]
     seen = []
     for stage, name in reversed(wanted):  # the last stage's guest is there, an earlier one's is not
-        picture = _look(trial, sample, stage, name, standings[name])
+        picture = _look(session, sample, stage, name, standings[name])
         if picture is not None:
             seen.append(picture)
     return tuple(reversed(seen))
 
 
-def look_ahead(trial: Trial, sample: Sample, assignment: Assignment) -> None:
+def look_ahead(session: CheckSession, sample: Sample, assignment: Assignment) -> None:
     """Ask while the guest is there for what `attention_seen` will ask of names that are wrong.
 
     A name that may hang or end the guest waits until it is known to be worth it.
     """
-    evidence = trial.evidence
+    evidence = session.evidence
     wrong = {entry.check.name for entry in evidence.recorded if not entry.right and entry.shape}
     for outcome in evidence.outcomes:
         if outcome.status in ("timeout", "killed"):
             wrong.discard(outcome.check.name)
     for stage in reversed(assignment.stages):
         for name in stage.names:
-            if name in wrong and name in VIEWS and trial.is_there(stage):
-                _asked(trial, sample, stage, name)
+            if name in wrong and name in VIEWS and session.is_there(stage):
+                _asked(session, sample, stage, name)
 
 
-def _asked(trial: Trial, sample: Sample, stage: Stage, name: str) -> Tensor | None:
+def _asked(session: CheckSession, sample: Sample, stage: Stage, name: str) -> Tensor | None:
     """What a name gives where its attention shows, asked for once; None where nothing came."""
-    if name not in trial.looks:
-        trial.enter(stage)
+    if name not in session.looks:
+        session.enter(stage)
         try:
-            student = trial.student(f"{stage.id}::see_{name}")
-            trial.looks[name] = VIEWS[name].ask(student, sample)
+            student = session.student(f"{stage.id}::see_{name}")
+            session.looks[name] = VIEWS[name].ask(student, sample)
         except (StudentFault, CheckFailed):
-            trial.looks[name] = None
-    return trial.looks[name]
+            session.looks[name] = None
+    return session.looks[name]
 
 
 def _is_worth_a_look(standing: Mapping[str, object]) -> bool:
@@ -126,12 +126,12 @@ def _is_worth_a_look(standing: Mapping[str, object]) -> bool:
 
 
 def _look(
-    trial: Trial, sample: Sample, stage: Stage, name: str, standing: Mapping[str, object]
+    session: CheckSession, sample: Sample, stage: Stage, name: str, standing: Mapping[str, object]
 ) -> AttentionSeen | None:
     """One name's attention; None where it cannot be seen or shows nothing wrong."""
     view = VIEWS[name]
     catalogue = load_catalogue(stage.misconceptions)
-    found = _asked(trial, sample, stage, name)
+    found = _asked(session, sample, stage, name)
     if found is None:
         return None
     chain = catalogue.chains[name]

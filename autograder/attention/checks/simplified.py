@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-import pytest
 from torch import Tensor
 
 from autograder.attention.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require, told_shape
-from autograder.checks.marks import criterion, dependence, own, setting, values
+from autograder.checks.marks import cases, criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, all_alike
 from autograder.diagnosis.chain import Given
 from autograder.diagnosis.compare import same
@@ -63,7 +62,7 @@ ONE = Inputs("one", 1, 3)
 SQUARE = Inputs("square", 5, 5)
 STRONG = [USUAL, OTHER, SQUARE]
 
-pytest_ids = "{0.label}".format
+label_of = "{0.label}".format
 
 
 # attention_scores ---------------------------------------------------------------------------
@@ -76,7 +75,7 @@ def score_question(inputs: Tensor, row: int) -> Given:
 
 
 @values(of="attention_scores")
-@pytest.mark.parametrize("inputs", STRONG, ids=pytest_ids)
+@cases("inputs", STRONG, labels=label_of)
 def test_scores_are_the_dot_products_with_every_input(
     inputs: Inputs, student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -98,7 +97,7 @@ def test_scores_double_with_the_query(student: Student, sample: Sample) -> None:
 
 
 @setting("scores", of="attention_scores")
-@pytest.mark.parametrize("layout", ["transposed", "sliced"])
+@cases("layout", ["transposed", "sliced"])
 def test_scores_do_not_depend_on_how_inputs_lie_in_memory(
     layout: Layout, student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -143,7 +142,7 @@ SHAPES = [(7,), (4, 6), (5, 5), (2, 3, 5)]
 
 
 @values(of="softmax")
-@pytest.mark.parametrize("shape", SHAPES, ids=told_shape)
+@cases("shape", SHAPES, labels=told_shape)
 def test_softmax_runs_over_the_last_dimension(
     shape: tuple[int, ...], student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -153,7 +152,7 @@ def test_softmax_runs_over_the_last_dimension(
 
 
 @setting("softmax", of="softmax")
-@pytest.mark.parametrize("size", [100.0, 1000.0])
+@cases("size", [100.0, 1000.0])
 def test_softmax_stays_finite_for_large_scores(
     size: float, student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -182,7 +181,7 @@ def test_softmax_does_not_change_when_all_scores_grow(student: Student, sample: 
 
 
 @setting("form", of="softmax")
-@pytest.mark.parametrize("layout", ["transposed", "sliced", "expanded"])
+@cases("layout", ["transposed", "sliced", "expanded"])
 def test_softmax_does_not_depend_on_how_scores_lie_in_memory(
     layout: Layout, student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -195,7 +194,7 @@ def test_softmax_does_not_depend_on_how_scores_lie_in_memory(
 
 
 @setting("form", of="softmax")
-@pytest.mark.parametrize("shape", [(1,), (3, 1)], ids=told_shape)
+@cases("shape", [(1,), (3, 1)], labels=told_shape)
 def test_softmax_of_one_score_is_one(
     shape: tuple[int, ...], student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -214,7 +213,7 @@ def test_softmax_leaves_its_argument_alone(student: Student, sample: Sample) -> 
 
 
 @values(of="context_vector")
-@pytest.mark.parametrize("inputs", STRONG, ids=pytest_ids)
+@cases("inputs", STRONG, labels=label_of)
 def test_context_vector_is_the_weighted_sum_of_the_inputs(
     inputs: Inputs, student: Student, sample: Sample, observe: Observer
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 import torch
 
 from autograder.attention.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
@@ -12,12 +11,12 @@ from autograder.attention.checks.simplified import (
     STRONG,
     USUAL,
     Inputs,
+    label_of,
     large,
-    pytest_ids,
 )
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require
-from autograder.checks.marks import criterion, dependence, own, setting, values
+from autograder.checks.marks import cases, criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample
 from autograder.diagnosis.chain import Given
 from autograder.diagnosis.compare import same
@@ -26,7 +25,7 @@ from autograder.sandbox.protocol.wire import Layout
 
 
 @values(of="attention_weights")
-@pytest.mark.parametrize("inputs", STRONG, ids=pytest_ids)
+@cases("inputs", STRONG, labels=label_of)
 def test_row_i_holds_the_weights_of_token_i(
     inputs: Inputs, student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -67,7 +66,7 @@ def test_weights_depend_on_the_length_of_a_token(student: Student, sample: Sampl
 
 
 @setting("softmax", of="attention_weights")
-@pytest.mark.parametrize("size", [8.0, 20.0])
+@cases("size", [8.0, 20.0])
 def test_weights_stay_finite_for_large_inputs(
     size: float, student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -84,7 +83,7 @@ def test_weights_of_one_token(student: Student, sample: Sample, observe: Observe
 
 
 @setting("form", of="attention_weights")
-@pytest.mark.parametrize("layout", ["transposed", "sliced"])
+@cases("layout", ["transposed", "sliced"])
 def test_weights_do_not_depend_on_how_inputs_lie_in_memory(
     layout: Layout, student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -114,7 +113,7 @@ def test_weights_are_matrix_products_and_no_loop(student: Student, sample: Sampl
 
 
 @values(of="context_vectors")
-@pytest.mark.parametrize("inputs", STRONG, ids=pytest_ids)
+@cases("inputs", STRONG, labels=label_of)
 def test_context_vectors_are_weights_times_inputs(
     inputs: Inputs, student: Student, sample: Sample, observe: Observer
 ) -> None:

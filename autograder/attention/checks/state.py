@@ -13,7 +13,6 @@ from torch import Tensor
 from autograder.attention.checks.roles import CONTRACT, RolesUnknown, roles_of
 from autograder.attention.checks.subject import (
     Subject,
-    looked_at,
     make,
     plain_tensors,
     tensor_of,
@@ -84,9 +83,8 @@ def _is_elsewhere(role: str, shapes: Mapping[str, tuple[int, ...]], sizes: Sizes
 
 def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
     """Biases of query, key and value are there with `qkv_bias=True` and only then."""
-    # The one with biases is built first, where its building is foreseen.
     biased = _or_fault(partial(make, student, name, structs.replace(sizes, bias=True)))
-    plain = _or_fault(partial(looked_at, student, name, sizes))
+    plain = _or_fault(partial(make, student, name, sizes))
     for wanted, module in ((False, plain), (True, biased)):
         if isinstance(module, StudentFault):
             raise module

@@ -132,16 +132,6 @@ def make_each(
     return student.proxy(name).make_each(arguments)
 
 
-def looked_at(student: Student, name: str, sizes: Sizes) -> ModuleProxy:
-    """A module with these sizes to look at, or to set up anew: an earlier check's, or a new one.
-
-    What hangs on it may be what calls have left there; parameters and buffers are told as they
-    were when it was built.
-    """
-    kept = student.kept((name, sizes, 0.0))
-    return make(student, name, sizes) if kept is None else kept[0][0]
-
-
 def shapes_of(module: ModuleProxy) -> dict[str, tuple[int, ...]]:
     """Shapes by path of what holds weights: parameters, or else plain tensors of the module."""
     registered = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
@@ -215,22 +205,13 @@ def build(
     weights: Mapping[str, Tensor] | None = None,
     label: str = "strong",
 ) -> Subject:
-    """Build `name`, give it weights by role, and put it in eval mode.
-
-    A module of the same sizes that an earlier check left is taken instead of a new one.
-    """
-    what = (name, sizes, dropout)
-    kept = student.kept(what)
-    if kept is not None:
-        (module,), roles = kept
-    else:
-        module = make(student, name, sizes, dropout)
-        try:
-            roles = settled_roles(module, sample, name, sizes)
-        except RolesUnknown as unknown:
-            found = ", ".join(unknown.found[:8]) or "no parameters at all"
-            raise CheckFailed(found, f"weights called {unknown.role}") from unknown
-        student.keep(what, (module,), roles)
+    """Build `name`, give it weights by role, and put it in eval mode."""
+    module = make(student, name, sizes, dropout)
+    try:
+        roles = settled_roles(module, sample, name, sizes)
+    except RolesUnknown as unknown:
+        found = ", ".join(unknown.found[:8]) or "no parameters at all"
+        raise CheckFailed(found, f"weights called {unknown.role}") from unknown
     chosen = dict(weights) if weights is not None else sample.weights(label, sizes)
     settle(module, roles, chosen)
     module.eval()

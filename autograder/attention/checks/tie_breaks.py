@@ -17,7 +17,7 @@ from autograder.attention.checks.subject import build
 from autograder.checks.evidence import tensor_among
 from autograder.checks.failures import CheckFailed
 from autograder.checks.sample import Sample, Sizes
-from autograder.checks.trial import Trial
+from autograder.checks.session import CheckSession
 from autograder.diagnosis.chain import Given
 from autograder.diagnosis.explain import Observation
 from autograder.sandbox.host.student import Reply, Student, StudentFault, StudentRaised
@@ -90,9 +90,9 @@ def questions_to(name: str, sample: Sample) -> tuple[Question, ...]:
 class TieBreaks:
     """Asks a student's name once more."""
 
-    def __init__(self, assignment: Assignment, trial: Trial, sample: Sample) -> None:
+    def __init__(self, assignment: Assignment, session: CheckSession, sample: Sample) -> None:
         self._assignment = assignment
-        self._trial = trial
+        self._session = session
         self._sample = sample
 
     def questions(self, name: str) -> Sequence[Question]:
@@ -102,8 +102,8 @@ class TieBreaks:
     def ask(self, name: str, question: Question) -> Observation | None:
         """What the name answers; None where nothing can be learned from it."""
         try:
-            self._trial.enter(self._assignment.stage_of(name))
-            student = self._trial.student(f"further::{name}")
+            self._session.enter(self._assignment.stage_of(name))
+            student = self._session.student(f"further::{name}")
             reply = answer(student, self._sample, name, question)
         except StudentRaised as raised:
             return Observation(question.given, None, f"{raised.kind}: {raised.text}")

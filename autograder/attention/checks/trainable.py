@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 
-import pytest
 import torch
 
 from autograder.attention.checks import attention, state
 from autograder.attention.checks.attention import matches
 from autograder.attention.checks.functions import rows_sum_to_one
-from autograder.attention.checks.subject import build, looked_at
+from autograder.attention.checks.subject import build, make
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
-from autograder.checks.marks import criterion, dependence, own, setting, values
+from autograder.checks.marks import cases, criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes, doubled
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import ModuleProxy, Student, StudentFault
@@ -30,7 +29,7 @@ BIASED = Sizes(d_in=8, d_out=8, tokens=6, bias=True)
 
 
 @values(of=BOTH)
-@pytest.mark.parametrize("sizes", [USUAL, OTHER, SQUARE], ids=["usual", "other", "square"])
+@cases("sizes", [USUAL, OTHER, SQUARE], labels=["usual", "other", "square"])
 def test_outputs_equal_the_reference(
     sizes: Sizes, name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
@@ -103,13 +102,13 @@ def test_context_is_a_weighted_sum_of_values(name: str, student: Student, sample
 @own("state", of=V1)
 def test_v1_keeps_three_parameters(student: Student) -> None:
     """`W_query`, `W_key` and `W_value` are parameters of shape (d_in, d_out)."""
-    state.weights_are_named(looked_at(student, V1, USUAL), USUAL, layers=False, output=False)
+    state.weights_are_named(make(student, V1, USUAL), USUAL, layers=False, output=False)
 
 
 @own("state", of=V2)
 def test_v2_keeps_three_linear_layers(student: Student) -> None:
     """`W_query`, `W_key` and `W_value` are linear layers."""
-    state.weights_are_named(looked_at(student, V2, USUAL), USUAL, layers=True, output=False)
+    state.weights_are_named(make(student, V2, USUAL), USUAL, layers=True, output=False)
 
 
 @own("state", of=BOTH)
@@ -178,7 +177,7 @@ def pair(student: Student, sample: Sample, sizes: Sizes) -> tuple[ModuleProxy, M
 
 
 @own("copying", of="copy_weights")
-@pytest.mark.parametrize("sizes", [USUAL, SQUARE], ids=["usual", "square"])
+@cases("sizes", [USUAL, SQUARE], labels=["usual", "square"])
 def test_target_holds_the_transposed_weights_of_the_source(
     sizes: Sizes, student: Student, sample: Sample
 ) -> None:

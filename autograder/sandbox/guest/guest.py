@@ -8,7 +8,7 @@ with torch or builtins harms nobody but its author.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ import msgspec
 import torch
 
 from ..protocol import messages, wire
-from ..protocol.frames import Channel, Ended
+from ..protocol.frames import Buffer, Channel, Ended
 from ..protocol.tensors import Cargo, decode
 from . import calls, globals_used, loading, modes, modules, probe, reset_state
 from .describe import Describer, SourceLines, is_a, label, raised, words
@@ -50,6 +50,7 @@ class Guest:
         self._started = started
         self._handles: dict[int, Any] = {}
         self._next_handle = _FIRST_OWN_HANDLE
+        self.loaded: loading.Loaded | None = None
         self._objects: dict[str, Any] = {}
         self._modules: list[ModuleType] = []
         self._sources: Mapping[str, SourceLines] = {}
@@ -79,18 +80,31 @@ class Guest:
                 message, payload = self._channel.receive()
             except Ended:
                 return
-            request = _decode_request(message)
-            self._tensors = decode(request.tensors, payload)
-            self._cargo = Cargo()
-            self._describer = Describer(self._cargo, self._keep)
-            outcomes: list[messages.Outcome] = []
-            for operation, seed in zip(request.operations, request.seeds, strict=True):
-                outcome = self._outcome(operation, seed)
-                outcomes.append(outcome)
-                if type(outcome) is messages.Raised:
-                    break
-            reply = messages.Reply(request.id, tuple(outcomes), tuple(self._cargo.heads))
-            self._channel.send(_encode_reply(reply), self._cargo.payload)
+            reply, tensors = self.answer(_decode_request(message), payload)
+            self._channel.send(_encode_reply(reply), tensors)
+
+    def answer(
+        self, request: messages.Request, payload: memoryview
+    ) -> tuple[messages.Reply, list[Buffer]]:
+        """Carry out a request, part by part; what one part raises ends that part alone."""
+        sent = decode(request.tensors, payload)
+        self._cargo = Cargo()
+        self._describer = Describer(self._cargo, self._keep)
+        answers = []
+        for part in request.parts:
+            self._tensors, sent = sent[: part.tensors], sent[part.tensors :]
+            answers.append(tuple(self._outcomes(part)))
+        return (
+            messages.Reply(request.id, tuple(answers), tuple(self._cargo.heads)),
+            self._cargo.payload,
+        )
+
+    def _outcomes(self, part: messages.Asked) -> Iterator[messages.Outcome]:
+        for operation, seed in zip(part.operations, part.seeds, strict=True):
+            outcome = self._outcome(operation, seed)
+            yield outcome
+            if type(outcome) is messages.Raised:
+                return
 
     def _outcome(self, operation: messages.Operation, seed: int) -> messages.Outcome:
         try:
@@ -111,6 +125,7 @@ class Guest:
         )
         self._started(0)
         reset_state.drop_modes()
+        self.loaded = loaded
         self._objects = dict(loaded.objects)
         self._modules = list(loaded.modules)
         self._sources = dict(loaded.sources)

@@ -44,7 +44,6 @@ class Asked(msgspec.Struct, frozen=True):
     first; None leaves it. holding: tensors that it is given before, by path.
     """
 
-    check: int
     name: str
     target: str | ModuleProxy
     arguments: tuple[Any, ...]

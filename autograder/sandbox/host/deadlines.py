@@ -12,9 +12,10 @@ from typing import Protocol
 
 from .faults import StudentTimeout
 from .guest_process import Overrun
+from .questions import Budget
 
 _MOST_HANGS = 2  # of one name, after which it is not run any more
-_FORESEEN = 0.1  # of a deadline, for all that is asked of a name at once
+_TOGETHER = 0.5  # of a deadline, for all that checks ask in one frame
 _KEPT = 0.25  # of the second deadline, for what has not hung when the name was given up
 
 
@@ -53,21 +54,16 @@ class Deadlines:
         self._limits = limits
         self._hangs: Counter[tuple[str, bool]] = Counter()  # by name, of calls and of the rest
         self._usual = Grant(limits.call_seconds, limits.wall_factor)  # where nothing has hung
-        self._check_seconds = self._check_left = 0.0
         self._submission_left = limits.submission_seconds
         self._again_left = limits.submission_seconds  # for loading it again because it hung
 
-    def begin(self, seconds: float) -> None:
-        """A new check, which may take so much."""
-        self._check_seconds = self._check_left = seconds
-
-    def grant(self, name: str, is_call: bool, stand_in: bool) -> Grant:
+    def grant(self, name: str, is_call: bool, stand_in: bool, check: Budget) -> Grant:
         """What a request on behalf of a name may take; `StudentTimeout` where that is nothing.
 
         stand_in: whether trusted functions stand in the place of the student's.
         """
         limits = self._limits
-        if not self._hangs and limits.call_seconds <= min(self._submission_left, self._check_left):
+        if not self._hangs and limits.call_seconds <= min(self._submission_left, check.left):
             return self._usual
         most = limits.call_seconds * self._part(name, is_call, stand_in)
         if not most:
@@ -75,10 +71,10 @@ class Deadlines:
             raise StudentTimeout(limits.call_seconds, told)
         # A part of a deadline has the whole one's wall time: that is for machines that are busy.
         wall_factor = limits.wall_factor * limits.call_seconds / most
-        if self._submission_left < min(most, self._check_left):
+        if self._submission_left < min(most, check.left):
             left, whole, whose = self._submission_left, limits.submission_seconds, "submission"
-        elif self._check_left < most:
-            left, whole, whose = self._check_left, self._check_seconds, "check"
+        elif check.left < most:
+            left, whole, whose = check.left, check.seconds, "check"
         else:
             return Grant(most, wall_factor)
         told = f"the calls of the {whose} took more than {whole:g} s in all"
@@ -91,11 +87,11 @@ class Deadlines:
         """Whether a name has, so far."""
         return bool(self._hangs)
 
-    def foresight(self) -> Grant:
-        """What may be taken by requests that are made before their checks come to ask."""
+    def together(self) -> Grant:
+        """What questions of several checks may take that are asked in one frame."""
         limits = self._limits
-        seconds = min(_FORESEEN * limits.call_seconds, max(self._submission_left, 0.0))
-        return Grant(seconds, limits.wall_factor / _FORESEEN)
+        seconds = min(_TOGETHER * limits.call_seconds, max(self._submission_left, 0.0))
+        return Grant(seconds, limits.wall_factor / _TOGETHER)
 
     def _part(self, name: str, is_call: bool, stand_in: bool) -> float:
         """How much of a deadline a name may still take; nothing where it was given up.
@@ -119,9 +115,10 @@ class Deadlines:
         """A request on behalf of a name took all that it was granted."""
         self._hangs[name, is_call] += 1
 
-    def spend(self, seconds: float) -> None:
-        """A request took so much."""
-        self._check_left -= seconds
+    def spend(self, seconds: float, check: Budget | None = None) -> None:
+        """A request took so much; one that was made for a check alone is that check's too."""
+        if check is not None:
+            check.left -= seconds
         self._submission_left -= seconds
 
     def load_again(self, seconds: float) -> None:

@@ -168,13 +168,26 @@ class GuestProcess:
         budget: float,
         wall_factor: float,
     ) -> tuple[tuple[messages.Outcome, ...], list[torch.Tensor]]:
-        """One request, one reply: its outcomes and tensors.
+        """A request of one part, see `ask_each`: its outcomes and tensors."""
+        part = messages.Asked(operations, seeds, len(heads))
+        (outcomes,), tensors = self.ask_each((part,), heads, payload, budget, wall_factor)
+        return outcomes, tensors
+
+    def ask_each(
+        self,
+        parts: tuple[messages.Asked, ...],
+        heads: tuple[wire.TensorHead, ...],
+        payload: list[Buffer],
+        budget: float,
+        wall_factor: float,
+    ) -> tuple[tuple[tuple[messages.Outcome, ...], ...], list[torch.Tensor]]:
+        """One request, one reply: the outcomes of each part, and all tensors.
 
         Raises `Overrun`, `Gone` or `Broken`, after each of which the guest is dead. What the
         guest used since the last request (a thread may have gone on) counts with this one.
         """
         self._next_id += 1
-        request = messages.Request(self._next_id, operations, seeds, heads)
+        request = messages.Request(self._next_id, parts, heads)
         self._budget, self._used_before = budget, self._last_cpu
         self._wall = budget * wall_factor
         self._asleep, self._looked = 0.0, time.monotonic()
@@ -197,11 +210,10 @@ class GuestProcess:
         except BaseException:
             self.kill()
             raise
-        outcomes = reply.outcomes
-        if reply.id != self._next_id or not _complete(outcomes, len(operations)):
+        if reply.id != self._next_id or not _answers(reply.parts, parts):
             self.kill()
             raise Broken("a reply to something else")
-        return outcomes, tensors
+        return reply.parts, tensors
 
     def used(self) -> float:
         """CPU seconds of the last request, all told."""
@@ -296,6 +308,16 @@ class GuestProcess:
         else:
             with contextlib.suppress(OSError):
                 os.kill(self.pid, signal.SIGKILL)
+
+
+def _answers(
+    told: tuple[tuple[messages.Outcome, ...], ...], parts: tuple[messages.Asked, ...]
+) -> bool:
+    """Whether every part has its outcomes."""
+    return len(told) == len(parts) and all(
+        _complete(outcomes, len(part.operations))
+        for outcomes, part in zip(told, parts, strict=True)
+    )
 
 
 def _complete(outcomes: tuple[messages.Outcome, ...], asked: int) -> bool:

@@ -8,9 +8,8 @@ next attempt.
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, TypeVar
-
-import torch
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from autograder.errors import InternalError
 
@@ -19,11 +18,10 @@ from ..protocol.frames import Broken, Buffer
 from . import faults
 from .deadlines import Deadlines
 from .faults import StudentFault
-from .foresight import Foretold, Script, foretold, join
 from .guest_process import Gone, GuestProcess, Overrun
 from .loaded import LoadReport, report_of
-from .packing import Parcel
-from .seeds import seed_of, seeds_of
+from .questions import Answer, Question
+from .seeds import seed_of
 from .text import clean
 
 if TYPE_CHECKING:
@@ -31,9 +29,6 @@ if TYPE_CHECKING:
 
 _MOST_ANSWERED = 1 << 27  # bytes of tensors that one submission may answer with, all told
 CUT = " … (cut)"  # at the end of what was printed
-_MOST_ENDED = 2  # frames of one script: a right module raises once, where it refuses sizes
-_BATCH = 32  # deferred operations that are sent at the latest
-_Outcome = TypeVar("_Outcome")
 
 
 class Line:
@@ -53,35 +48,19 @@ class Line:
         self._gone_seconds = 0.0  # CPU time of guests that are gone
         self._hung = False  # the last guest
         self._answered = 0  # bytes of tensors
-        self._pending: list[messages.Operation] = []
-        self.foretold: dict[str, Foretold] = {}  # answers by check, which has not come for them yet
-        self._foresees = True
-        self._next: Foretold | None = None  # the answer to what this check asks now
-        self.cargo = Parcel()  # tensors of the next request
         self.fatal: StudentFault | None = None  # why no guest can be had any more
         self.loss: StudentFault | None = None  # why the last guest of this check is gone
         self.number = 0  # of the guest
         self.output = ""  # what the submission printed, cut
         self.report = LoadReport()
-        self.begin("", self._limits.check_seconds)
         with contextlib.suppress(StudentFault):  # kept as `fatal`: every name will tell
             self.ready()
 
-    def begin(self, check: str, seconds: float) -> None:
-        """A new check, with a CPU budget and a sequence of seeds of its own."""
-        self.check = check
-        self._requests = 0
-        self._deadlines.begin(seconds)
+    def begin(self) -> None:
+        """A check begins."""
         self.loss = None
-        self._drop_pending()
         if self._guest is not None and not self._sandbox.alive():
             self.retire()  # the zygote took it along, which is nobody's fault
-        self._expect(self.foretold.pop(check, None))
-
-    def _expect(self, answer: Foretold | None) -> None:
-        """What the check asks now is answered already, where there is an answer."""
-        if answer is not None:
-            self._next, self.cargo = answer, Parcel(answer.part.tensors[0])
 
     @property
     def up(self) -> bool:
@@ -102,16 +81,11 @@ class Line:
 
     def retire(self) -> None:
         """End the guest; nobody waits for it."""
-        self._drop_pending()
-        self.foretold.clear()
         if self._guest is not None:
             self._guest.dismiss()
             self._gone_seconds += self._guest.cpu_seconds()
             self._guest = None
             self.number += 1
-
-    def _drop_pending(self) -> None:
-        self._pending, self.cargo, self._next = [], Parcel(), None
 
     def ready(self) -> GuestProcess:
         """A guest with the submission in it."""
@@ -197,112 +171,31 @@ class Line:
 
     # --- asking -------------------------------------------------------------------------------
 
-    def foresee(self, script: Script) -> None:
-        """Ask at once what the checks of a name ask first, or next; each finds its answer there.
+    def ask(self, question: Question) -> Answer:
+        """One question, within a deadline of its own.
 
-        Who hangs or crashes in it loses nothing but this guest: all is then asked one by one.
+        Args:
+            question: What to ask, and for whom.
+
+        Returns:
+            An outcome for each operation up to the first that raised, and the tensors of all.
+
+        Raises:
+            StudentFault: The guest hung, ended or made no sense; the next question gets another.
         """
-        self._drop_pending()
-        with contextlib.suppress(StudentFault):
-            for _ in range(_MOST_ENDED):  # what raises ends a frame
-                if not script.parts or not self._foresees or self._deadlines.somebody_hung:
-                    return
-                told = self._foretold_by(script)
-                join(self.foretold, told)
-                script = script.without(len(told))
-
-    def _foretold_by(self, script: Script) -> dict[str, Foretold]:
-        guest, grant, parcel = self.ready(), self._deadlines.foresight(), script.parcel
-        operations, heads = script.operations, tuple(parcel.heads)
-        try:
-            outcomes, tensors = guest.ask(
-                operations, script.seeds, heads, parcel.payload, grant.seconds, grant.wall_factor
-            )
-        except (Overrun, Gone, Broken):
-            self._foresees = False
-            self._retire_lost()
-            return {}
-        finally:
-            self._deadlines.spend(guest.used())
-        self._take_in(guest.answered)
-        return foretold(script, outcomes, tensors)
-
-    def handle(self) -> int | None:
-        """The handle of a module that this check builds now, where that was foreseen."""
-        return self._next.handles.pop() if self._next and self.builds_first else None
-
-    @property
-    def builds_first(self) -> bool:
-        """Whether what this check asks now builds modules, and is foreseen."""
-        return self._next is not None and bool(self._next.handles)
-
-    def defer(self, name: str, operation: messages.Operation) -> None:
-        """An operation without an answer; it goes along with the next request."""
-        self._pending.append(operation)
-        if len(self._pending) >= _BATCH:
-            self.ask(name, None, messages.Done)
-
-    def ask(
-        self, name: str, operation: messages.Operation | None, kind: type[_Outcome]
-    ) -> tuple[_Outcome, list[torch.Tensor]]:
-        """Send what is pending and one more operation; the last one's outcome, and tensors.
-
-        `name` is whom it is done for: it pays for hanging.
-        """
-        asked = () if operation is None else (operation,)
-        (last,), tensors = self.ask_each(name, asked or (self._pending.pop(),), kind)
-        if isinstance(last, messages.Raised):
-            raise self.fault(name, last)
-        return last, tensors
-
-    def ask_each(
-        self,
-        name: str,
-        asked: tuple[messages.Operation, ...],
-        kind: type[_Outcome] | tuple[type[_Outcome], ...],
-    ) -> tuple[list[_Outcome | messages.Raised], list[torch.Tensor]]:
-        """Send what is pending and several operations: their outcomes up to one that raised.
-
-        kind: of every answer, or several that are possible. What is pending and raises stands for
-        the first of them. All together have the budget of one request.
-        """
-        operations = (*self._pending, *asked)
-        cargo, known = self.cargo, self._next
-        self._drop_pending()
-        if known is not None and known.answers(operations, cargo):
-            self._requests += len(operations)
-            answer = known.outcomes, known.tensors
-            self._expect(known.then)
-        else:
-            heads, payload = known.in_full(cargo) if known else (tuple(cargo.heads), cargo.payload)
-            is_call = messages.Call in map(type, asked)
-            answer = self._answer(name, is_call, operations, heads, payload)
-        outcomes, tensors = answer
-        raised = isinstance(outcomes[-1], messages.Raised)
-        before = min(len(operations) - len(asked), len(outcomes) - raised)
-        told: list[_Outcome | messages.Raised] = []
-        for outcome in outcomes[before:]:
-            if not isinstance(outcome, (kind, messages.Raised)):
-                raise self.broken(Broken("an answer of another kind"))
-            told.append(outcome)
-        return told, tensors
-
-    def _answer(
-        self,
-        name: str,
-        is_call: bool,
-        operations: tuple[messages.Operation, ...],
-        heads: tuple[wire.TensorHead, ...],
-        payload: list[Buffer],
-    ) -> tuple[tuple[messages.Outcome, ...], list[torch.Tensor]]:
-        deadlines = self._deadlines
-        grant = deadlines.grant(name, is_call, self._source is not None)
-        guest = self.ready()
-        seeds = seeds_of(self.check, self._requests + 1, len(operations))
-        self._requests += len(operations)
+        deadlines, name, is_call = self._deadlines, question.name, question.is_call
+        grant = deadlines.grant(name, is_call, self._source is not None, question.budget)
+        guest, parcel = self.ready(), question.parcel
         charged = 0.0
         try:
-            answer = guest.ask(operations, seeds, heads, payload, grant.seconds, grant.wall_factor)
+            answer = guest.ask(
+                question.operations,
+                question.seeds,
+                tuple(parcel.heads),
+                parcel.payload,
+                grant.seconds,
+                grant.wall_factor,
+            )
         except Overrun as overrun:
             deadlines.hung(name, is_call)
             self._hung = True
@@ -313,9 +206,46 @@ class Line:
         except Broken as broken:
             raise self.broken(broken) from None
         finally:
-            deadlines.spend(max(guest.used(), charged))
+            deadlines.spend(max(guest.used(), charged), question.budget)
         self._take_in(guest.answered)
         return answer
+
+    def ask_together(self, questions: Sequence[Question]) -> list[Answer] | None:
+        """Questions that do not depend on each other, in one frame.
+
+        Args:
+            questions: Of different checks.
+
+        Returns:
+            Their answers; None where the guest did not survive it. Nobody is charged for that:
+            whose fault it was shows when each question is asked alone.
+
+        Raises:
+            StudentFault: There is no guest to ask.
+        """
+        guest, grant = self.ready(), self._deadlines.together()
+        heads: list[wire.TensorHead] = []
+        payload: list[Buffer] = []
+        for question in questions:
+            heads += question.parcel.heads
+            payload += question.parcel.payload
+        parts = tuple([question.part for question in questions])
+        try:
+            outcomes, tensors = guest.ask_each(
+                parts, tuple(heads), payload, grant.seconds, grant.wall_factor
+            )
+        except (Overrun, Gone, Broken):
+            self._retire_lost()
+            return None
+        finally:
+            self._deadlines.spend(guest.used())
+        self._take_in(guest.answered)
+        return [(each, tensors) for each in outcomes]
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether no name has hung so far: only then may questions go together."""
+        return not self._deadlines.somebody_hung
 
     def _take_in(self, size: int) -> None:
         """Bound the bytes of tensors to read and keep: the judge's time is not the guest's."""

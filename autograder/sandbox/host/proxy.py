@@ -11,23 +11,22 @@ from ..protocol.wire import Layout
 from .asking import Asked, Reply
 
 if TYPE_CHECKING:
-    from .session import Session
+    from .dialogue import Dialogue
     from .student import ModuleProxy
 
 
 class Proxy:
     """A contract name of the student's, to be called as if it were here."""
 
-    def __init__(self, session: Session, check: int, name: str, kind: str) -> None:
-        self._session = session
-        self._check = check
+    def __init__(self, dialogue: Dialogue, name: str, kind: str) -> None:
+        self._dialogue = dialogue
         self.name = name
         self.kind = kind
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call the function, or build the class by its contract's keywords."""
         if self.kind == "class":
-            return next(self.make_each((self._session.keywords(self.name, args, keywords),)))
+            return next(self.make_each((self._dialogue.names.keywords(self.name, args, keywords),)))
         return self.ask(*args, **keywords).value
 
     def make_each(self, arguments: Sequence[Mapping[str, Any]]) -> Iterator[ModuleProxy]:
@@ -35,15 +34,15 @@ class Proxy:
 
         What one of them raises is raised in its place; those after it are not built.
         """
-        return self._session.make_each(self._check, self.name, arguments)
+        return self._dialogue.make_each(self.name, arguments)
 
     def ask(self, *args: Any, **options: Any) -> Reply:
         """The full form of a call, with the options of `asked`."""
-        return self._session.call(self.asked(*args, **options))
+        return self._dialogue.call(self.asked(*args, **options))
 
     def ask_each(self, calls: Sequence[Asked]) -> Iterator[Reply]:
         """Several calls (`asked`) in one frame and in order; none after one that raises."""
-        return self._session.call_each(calls)
+        return self._dialogue.call_each(calls)
 
     def asked(
         self,
@@ -59,7 +58,6 @@ class Proxy:
     ) -> Asked:
         """A call to be made; gradients are enabled only with `cotangent` or `grad`."""
         return Asked(
-            self._check,
             self.name,
             self.name,
             args,
@@ -83,4 +81,4 @@ class Proxy:
 
         Tensors by path for each module of `before`, then the `Reply`, then those of `after`.
         """
-        return self._session.watch(self.asked(*args), before, after)
+        return self._dialogue.watch(self.asked(*args), before, after)

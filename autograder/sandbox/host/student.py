@@ -7,10 +7,12 @@ an `Opaque` that equals nothing but itself.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
+
+from autograder.errors import InternalError
 
 from ..protocol import messages, wire
 from ..protocol.wire import Layout
@@ -31,6 +33,7 @@ from .text import clean_line
 from .values import Opaque
 
 if TYPE_CHECKING:
+    from .dialogue import Dialogue
     from .session import Session
 
 __all__ = [
@@ -57,33 +60,21 @@ class ModuleProxy:
 
     def __init__(
         self,
-        session: Session,
-        check: int,
+        dialogue: Dialogue,
         name: str,
         value: wire.ModuleValue,
         notes: tuple[str, ...] = (),
         dropped: tuple[str, ...] = (),
     ) -> None:
-        self._session = session
-        self._check = check
-        self._guest = session.guest_number
+        self._dialogue = dialogue
+        self._guest = dialogue.guest_number
         self.name = name
         self.handle = value.handle
         self.class_name = clean_line(value.class_name)
         self.notes = tuple(map(clean_line, notes))  # how arguments were matched
         self.dropped = tuple(map(clean_line, dropped))  # those without a place
         self.training = True
-        self._converted = False
         self._learn(value)
-
-    def is_as_built_in(self, guest: int) -> bool:
-        """Whether it lives in this guest and still has the types and the device it began with."""
-        return self._guest == guest and not self._converted
-
-    def hand_on(self, check: int) -> None:
-        """From here on it is good for another check."""
-        self._check = check
-        self.forget_tensors()
 
     def _learn(self, value: wire.ModuleValue) -> None:
         self._value = value
@@ -113,9 +104,9 @@ class ModuleProxy:
         return [clean_line(path) for path in self._value.state_names]
 
     @property
-    def at(self) -> tuple[int, int]:
-        """Check and guest that this proxy belongs to."""
-        return self._check, self._guest
+    def at(self) -> tuple[Dialogue, int]:
+        """Dialogue and guest that this proxy belongs to."""
+        return self._dialogue, self._guest
 
     def __repr__(self) -> str:
         return f"<the student's {self.class_name}>"
@@ -126,7 +117,7 @@ class ModuleProxy:
 
     def ask(self, *args: Any, **options: Any) -> Reply:
         """The full form of a call, with the options of `asked`."""
-        return self._session.call(self.asked(*args, **options))
+        return self._dialogue.call(self.asked(*args, **options))
 
     def asked(
         self,
@@ -147,7 +138,6 @@ class ModuleProxy:
         if training is not None:
             self.training = training
         return Asked(
-            self._check,
             self.name,
             self,
             args,
@@ -167,7 +157,7 @@ class ModuleProxy:
 
         What one of them raises is raised in its place; those after it are not made.
         """
-        return self._session.call_each(calls)
+        return self._dialogue.call_each(calls)
 
     def eval(self) -> ModuleProxy:
         """Evaluation mode, for it and what it knows to be inside."""
@@ -178,7 +168,7 @@ class ModuleProxy:
         return self._mode(training)
 
     def _mode(self, training: bool) -> ModuleProxy:
-        self._session.defer(self, messages.Mode(self.handle, training))
+        self._dialogue.defer(self, messages.Mode(self.handle, training))
         self.training = training
         return self
 
@@ -195,8 +185,7 @@ class ModuleProxy:
         return self._convert("meta")
 
     def _convert(self, to: Any) -> ModuleProxy:
-        self._converted = True
-        answer = self._session.tell(self, messages.Convert(self.handle, to), messages.Answer)
+        answer = self._dialogue.tell(self, messages.Convert(self.handle, to), messages.Answer)
         if not isinstance(answer.value, wire.ModuleValue):
             raise WireBroken("no module came back")
         self._learn(answer.value)
@@ -205,7 +194,7 @@ class ModuleProxy:
     def tensors(self) -> dict[str, Any]:
         """All parameters and buffers by path, fetched in one frame and kept."""
         if self._tensors is None:
-            (self._tensors,) = self._session.fetch((self,))
+            (self._tensors,) = self._dialogue.fetch((self,))
         return self._tensors
 
     def know(self, tensors: dict[str, Any]) -> None:
@@ -217,7 +206,7 @@ class ModuleProxy:
 
         Sent along with the next request; the shape must fit exactly, the dtype is kept.
         """
-        self._session.assign(self, values)
+        self._dialogue.assign(self, values)
         self._tensors = None
         return self
 
@@ -236,7 +225,7 @@ class ModuleProxy:
         return self._parts(registered=False)
 
     def _parts(self, registered: bool) -> list[tuple[str, str]]:
-        parts = self._session.tell(self, messages.Submodules(self.handle), messages.Parts)
+        parts = self._dialogue.tell(self, messages.Submodules(self.handle), messages.Parts)
         return [
             (clean_line(part.path), clean_line(part.class_name))
             for part in parts.items
@@ -249,24 +238,24 @@ class ModuleProxy:
 
     def children(self, paths: Sequence[str]) -> list[ModuleProxy]:
         """Submodules, registered or not, by their paths; in one frame."""
-        return self._session.children(self, paths)
+        return self._dialogue.children(self, paths)
 
     @property
     def attributes(self) -> dict[str, Any]:
         """Own tensors outside parameters and buffers (`Parameter`), and plain scalars, by path."""
-        return self._session.attributes(self)
+        return self._dialogue.attributes(self)
 
     def release(self) -> None:
         """Let the guest forget it."""
-        self._session.defer(self, messages.Release((self.handle,)))
+        self._dialogue.defer(self, messages.Release((self.handle,)))
 
 
 class Student:
-    """The student's names within one check."""
+    """The student's names within one dialogue."""
 
-    def __init__(self, session: Session, check: int, names: tuple[str, ...]) -> None:
+    def __init__(self, session: Session, dialogue: Dialogue, names: tuple[str, ...]) -> None:
         self._session = session
-        self._check = check
+        self._dialogue = dialogue
         self._names = names
 
     def __getattr__(self, name: str) -> Proxy:
@@ -276,21 +265,19 @@ class Student:
 
     def proxy(self, name: str) -> Proxy:
         """A contract name; raises `NameMissing` or `NotImplementedYet` where it is not there."""
-        return self._session.proxy(self._check, name, self._names)
+        self._dialogue.must_go_on()
+        spec = self._dialogue.names.specs.get(name)
+        if spec is None or name not in self._names:
+            check = self._dialogue.check
+            raise InternalError(f"the check {check} asks for {name!r}, which is not its own")
+        self._session.must_have(name)
+        return Proxy(self._dialogue, name, spec.kind)
 
     def call(self, name: str, *args: Any, **options: Any) -> Reply:
         """The full form of a call of a function."""
         return self.proxy(name).ask(*args, **options)
 
-    def keep(self, what: Hashable, modules: Sequence[ModuleProxy], told: object) -> None:
-        """Leave modules of this check for later ones, where that is allowed."""
-        self._session.shelf.put(what, modules, told)
-
-    def kept(self, what: Hashable) -> tuple[tuple[ModuleProxy, ...], Any] | None:
-        """What an earlier check left, in whatever state: weights and mode are to be set."""
-        return self._session.take(self._check, what)
-
     def fetch(self, modules: Sequence[ModuleProxy]) -> None:
-        """Get the numbers of all parameters and buffers of several modules in one frame."""
-        for module, tensors in zip(modules, self._session.fetch(modules), strict=True):
+        """Get the numbers of all parameters and buffers of several modules in one go."""
+        for module, tensors in zip(modules, self._dialogue.fetch(modules), strict=True):
             module.know(tensors)

@@ -1,7 +1,8 @@
 """Requests of the judge and replies of a guest.
 
-A request holds operations, carried out in order; its reply an outcome for each, up to the first
-that raised. Both sides import this module, so nothing here may need the rest of the kit.
+A request has parts that do not depend on each other. Each holds operations, which are carried out
+in order; its reply has an outcome for each of them, up to the first that raised. Both sides import
+this module, so nothing here may need the rest of the kit.
 """
 
 from __future__ import annotations
@@ -156,12 +157,22 @@ Operation = (
 )
 
 
-class Request(Message, frozen=True):
-    """One frame to the guest: operations in order, each with the seed that it starts from."""
+class Asked(Message, frozen=True):
+    """One part of a request: operations in order, each with the seed that it starts from.
 
-    id: Index
+    tensors: how many of the frame's are its own; its operations count from the first of these.
+    """
+
     operations: tuple[Operation, ...]
     seeds: tuple[Index, ...]
+    tensors: Index = 0
+
+
+class Request(Message, frozen=True):
+    """One frame to the guest."""
+
+    id: Index
+    parts: tuple[Asked, ...]
     tensors: tuple[TensorHead, ...] = ()
 
 
@@ -253,9 +264,15 @@ class Breaches(Message, frozen=True, tag=7):
 Outcome = Raised | Done | Loaded | Answer | Tensors | Parts | SlotList | Breaches
 
 
+Outcomes = Annotated[tuple[Outcome, ...], msgspec.Meta(max_length=MAX_ITEMS)]
+
+
 class Reply(Message, frozen=True):
-    """One frame from the guest: an outcome for each operation up to the first that raised."""
+    """One frame from the guest: for each part an outcome of each operation, up to one that raised.
+
+    tensors: those of all parts; outcomes count from the first of the frame.
+    """
 
     id: Index
-    outcomes: Annotated[tuple[Outcome, ...], msgspec.Meta(max_length=MAX_ITEMS)]
+    parts: Annotated[tuple[Outcomes, ...], msgspec.Meta(max_length=MAX_ITEMS)]
     tensors: Annotated[tuple[TensorHead, ...], msgspec.Meta(max_length=MAX_TENSORS)] = ()

@@ -16,7 +16,6 @@ from autograder.diagnosis.catalogue import Catalogue
 from autograder.results.result import Status
 from autograder.sandbox.guest.library import is_attention
 from autograder.sandbox.host.asking import Counted
-from autograder.sandbox.host.foresight import Script
 from autograder.sandbox.host.room import Sandbox
 from autograder.sandbox.host.session import LoadReport, Session
 from autograder.sandbox.host.student import Student
@@ -24,7 +23,7 @@ from autograder.submissions.submission import Submission
 
 
 @dataclass
-class Trial:
+class CheckSession:
     """A submission while it is being checked.
 
     `equivalents` are, by stage, library functions that take the place of wrong ones of that stage
@@ -52,7 +51,7 @@ class Trial:
         sandbox: Sandbox,
         submission: Submission,
         equivalents: dict[str, str],
-    ) -> Trial:
+    ) -> CheckSession:
         """Load a submission into a guest."""
         return cls(assignment, sandbox.open(submission.files), equivalents)
 
@@ -133,6 +132,20 @@ class Trial:
                 sources.append(source)
         return "\n".join(sources) or None
 
+    def bring(self) -> None:
+        """See to it that the guest is the one that this stage's checks are to ask."""
+        if not self.lending:
+            self._bring(self._source)
+
+    def bring_with(self, source: str) -> None:
+        """The same, with trusted code that stands in for one of the student's names."""
+        self._bring("\n".join(filter(None, (self._source, source))))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether this stage's checks ask the submission as it was handed in."""
+        return self._source is None
+
     def _bring(self, source: str | None, called: bool = True) -> None:
         """A fresh guest with this in the student's place, unless it stands there already."""
         wanted = None if source is None else (source, called)
@@ -170,21 +183,9 @@ class Trial:
         return True
 
     def student(self, check_id: str) -> Student:
-        """The student's names, for one check."""
-        if not self.lending:
-            self._bring(self._source)
+        """The student's names, for one check that asks alone."""
+        self.bring()
         self.session.begin_check(check_id)
-        return self.session.student(check_id)
-
-    def foresee(self, script: Script) -> None:
-        """Ask in one frame what the checks of a name ask first, or next."""
-        if not self.lending:
-            self._bring(self._source)
-        self.session.foresee(script)
-
-    def substitute(self, check_id: str, source: str) -> Student:
-        """The student's names with trusted stand-ins beside them, for this check alone."""
-        self._bring("\n".join(filter(None, (self._source, source))))
         return self.session.student(check_id)
 
     def close(self) -> None:
