@@ -156,7 +156,7 @@ def test_each_mark_makes_its_own_kind_of_check() -> None:
 
 
 def test_cases_multiply_the_first_given_first() -> None:
-    @values(of=("masked_weights", "renormalized_weights"))
+    @marks.cases("name", ["masked_weights", "renormalized_weights"])
     @marks.cases("count", [5, 8])
     def test_something() -> None:
         """Something."""

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from autograder.assignment.assignment import Assignment
-from autograder.attention.checks import causal, multi_head, simplified, trainable
+from autograder.attention.checks import causal, causal_modules, simplified, trainable
 from autograder.attention.checks import heads as stacking
 from autograder.calibration.cases import Measure, Part
 from autograder.checks.failures import told_shape
@@ -78,10 +78,9 @@ def inputs_of(name: str, sample: Sample) -> Inputs:
         return {str(count): Given(count=count) for count in (5, 8)}
     if name in causal.BY_WEIGHTS:
         return {str(count): Given(scores=causal.scores_of(sample, count)) for count in (5, 8)}
-    if name == "CausalAttention":
-        return drawn(sample, dict(zip(causal.STRONG_IDS, causal.STRONG, strict=True)))
-    if name == "MultiHeadAttention":
-        return drawn(sample, dict(zip(multi_head.STRONG_IDS, multi_head.STRONG, strict=True)))
+    if name in causal_modules.BOTH:
+        strong = causal_modules.STRONG
+        return drawn(sample, {label: causal_modules.SIZES[name][label] for label in strong})
     assert name == "MultiHeadAttentionWrapper"
     return {
         "usual": stacked(sample, stacking.USUAL),

@@ -10,6 +10,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -116,9 +117,13 @@ def specs_of(function: Any, assignment: Assignment) -> Iterator[CheckSpec]:
     """One check, for each of its cases and names."""
     checks: Mapping[str, Check] = getattr(function, ATTRIBUTE)
     parameters = tuple(inspect.signature(function).parameters)
-    for case in getattr(function, CASES, (Case("", ()),)):
+    stages = [assignment.stage_of(name) for name in checks]
+    told_apart = len(set(map(id, stages))) == len(stages)  # by the stage in the identifier
+    for case, check in product(getattr(function, CASES, (Case("", ()),)), checks.values()):
         arguments = dict(case.arguments)
-        check = checks[str(arguments["name"])] if len(checks) > 1 else next(iter(checks.values()))
+        label = case.label if told_apart else f"{case.label}-{check.name}".lstrip("-")
+        if "name" in parameters:
+            arguments["name"] = check.name
         asked = tuple(name for name in parameters if name not in arguments)
         unknown = set(asked) - GIVEN
         if unknown:
@@ -130,7 +135,7 @@ def specs_of(function: Any, assignment: Assignment) -> Iterator[CheckSpec]:
         yield CheckSpec(
             stage,
             check,
-            f"{stage.id}::{function.__name__}" + (f"[{case.label}]" if case.label else ""),
+            f"{stage.id}::{function.__name__}" + (f"[{label}]" if label else ""),
             (assignment.stages.index(stage), stage.names.index(check.name)),
             catalogue_of(assignment, check.name),
             counted_for(assignment, check.name),

@@ -83,7 +83,7 @@ def cases(
 
 
 def _marked(of: Of, kind: Kind, criteria: tuple[str, ...], aspect: str | None) -> Mark:
-    """Mark a check; of several names, run it for each, with the name as argument `name`."""
+    """Mark a check; one of several names may ask for the name, as argument `name`."""
     names = (of,) if isinstance(of, str) else of
 
     def mark(test: Test) -> Test:
@@ -93,7 +93,7 @@ def _marked(of: Of, kind: Kind, criteria: tuple[str, ...], aspect: str | None) -
             ATTRIBUTE,
             {name: Check(name, kind, criteria, aspect, rationale) for name in names},
         )
-        return test if isinstance(of, str) else cases("name", of)(test)
+        return test
 
     return mark
 

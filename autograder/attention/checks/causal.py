@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import torch
-from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.attention.checks import attention, dropout, state
-from autograder.attention.checks.attention import matches
+from autograder.attention.checks import attention
+from autograder.attention.checks.causal_modules import ONE as CAUSAL
+from autograder.attention.checks.causal_modules import SIZES
 from autograder.attention.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
-from autograder.attention.checks.subject import build, make
+from autograder.attention.checks.subject import build
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require
 from autograder.checks.marks import cases, criterion, dependence, own, setting, values
-from autograder.checks.sample import Sample, Sizes, doubled
+from autograder.checks.sample import Sample
 from autograder.diagnosis.chain import Given, future
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import Student
@@ -37,17 +37,9 @@ def renormalized_weights(scores):
     return torch.softmax(scores.masked_fill(hidden, float("-inf")), dim=-1)
 """
 
-CAUSAL = "CausalAttention"
 BY_WEIGHTS = ("renormalized_weights", "masked_weights")
 
-USUAL = Sizes(d_in=7, d_out=5, tokens=6, batch=2, context_length=11)
-OTHER = Sizes(d_in=4, d_out=10, tokens=8, batch=3, context_length=9)
-WHOLE = Sizes(d_in=9, d_out=2, tokens=10, batch=5, context_length=10)
-SQUARE = Sizes(d_in=8, d_out=8, tokens=5, batch=3, context_length=6)
-EASY = Sizes(d_in=8, d_out=8, tokens=6, batch=3, context_length=6)  # runs wherever anything does
-BIASED = replace(USUAL, bias=True)
-STRONG = [USUAL, OTHER, WHOLE, SQUARE]
-STRONG_IDS = ["usual", "other", "whole", "square"]
+USUAL = SIZES[CAUSAL]["usual"]
 
 
 # causal_mask --------------------------------------------------------------------------------
@@ -155,150 +147,10 @@ def test_scores_are_left_alone(name: str, student: Student, sample: Sample) -> N
 # CausalAttention ----------------------------------------------------------------------------
 
 
-@values(of=CAUSAL)
-@cases("sizes", STRONG, labels=STRONG_IDS)
-def test_outputs_equal_the_reference(
-    sizes: Sizes, student: Student, sample: Sample, observe: Observer
-) -> None:
-    """With the same weights the output is the reference's, on strong inputs."""
-    subject = build(student, sample, CAUSAL, sizes)
-    matches(observe, subject, sample.tokens("strong", sizes), operators=True)
-
-
-@criterion("masking", of=CAUSAL)
-def test_a_later_token_cannot_change_an_earlier_output(student: Student, sample: Sample) -> None:
-    """Outputs up to a position must not move when the tokens after it change."""
-    subject = build(student, sample, CAUSAL, USUAL)
-    attention.future_does_not_matter(subject, sample, sample.tokens("strong", USUAL))
-
-
-@criterion("masking", of=CAUSAL)
-def test_an_earlier_token_does_change_a_later_output(student: Student, sample: Sample) -> None:
-    """The last token sees the first one."""
-    subject = build(student, sample, CAUSAL, USUAL)
-    attention.past_matters(subject, sample.tokens("strong", USUAL))
-
-
-@dependence(of=CAUSAL)
-def test_output_depends_on_queries_and_keys(student: Student, sample: Sample) -> None:
-    """Other query and key weights give another output."""
-    subject = build(student, sample, CAUSAL, USUAL)
-    attention.attends(subject, sample, sample.tokens("strong", USUAL))
-
-
-@criterion("projections", of=CAUSAL)
-def test_query_key_and_value_weights_all_count(student: Student, sample: Sample) -> None:
-    """Other weights give another output; the values enter linearly."""
-    subject = build(student, sample, CAUSAL, USUAL)
-    attention.every_projection_counts(subject, sample, sample.tokens("strong", USUAL))
-
-
-@criterion("scores", of=CAUSAL)
-def test_scores_are_products_of_queries_and_keys(student: Student, sample: Sample) -> None:
-    """Queries doubled and keys halved give the same scores."""
-    subject = build(student, sample, CAUSAL, USUAL)
-    attention.scores_are_products(subject, sample.tokens("strong", USUAL))
-
-
-@criterion("scaling", of=CAUSAL)
-def test_scores_are_divided_by_the_root_of_the_key_size(student: Student, sample: Sample) -> None:
-    """With scores known in advance, weights show what they were divided by."""
-    attention.scaled_by_root(student, sample, CAUSAL, USUAL)
-
-
 @criterion("softmax", of=CAUSAL)
 def test_weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> None:
     """Seen through values that are an identity, every row of weights is a share-out."""
     rows_sum_to_one(attention.seen_weights(student, sample, CAUSAL, tokens=6, batch=2))
-
-
-@setting("softmax", of=CAUSAL)
-def test_large_scores_stay_finite(student: Student, sample: Sample, observe: Observer) -> None:
-    """Scores of up to 80 in size, of little spread in a row, give finite outputs."""
-    weights, tokens = sample.large(USUAL)
-    subject = build(student, sample, CAUSAL, USUAL, weights=weights)
-    matches(observe, subject, tokens)
-
-
-@criterion("context", of=CAUSAL)
-def test_context_is_a_weighted_sum_of_values(student: Student, sample: Sample) -> None:
-    """The output for a sum of two value weights is the sum of both outputs."""
-    subject = build(student, sample, CAUSAL, OTHER)
-    attention.values_enter_linearly(subject, sample, sample.tokens("strong", OTHER))
-
-
-@own("dropout", of=CAUSAL)
-def test_weights_are_dropped_in_training_and_only_then(student: Student, sample: Sample) -> None:
-    """In training a weight is 0 or itself / (1 - p), drawn for every text; in eval it stays."""
-    seen = dropout.watched(student, sample, CAUSAL, 0, 0.3)
-    dropout.judged(
-        seen,
-        dropout.nothing_is_dropped_in_eval,
-        dropout.draws_are_independent,
-        dropout.weights_are_dropped,
-    )
-
-
-@own("dropout", of=CAUSAL)
-def test_the_rate_is_the_one_asked_for(student: Student, sample: Sample) -> None:
-    """Another rate drops another share, and a rate of 0 nothing."""
-    dropout.judged(dropout.watched(student, sample, CAUSAL, 0, 0.5), dropout.weights_are_dropped)
-    dropout.rate_zero_drops_nothing(student, sample, CAUSAL, EASY)
-
-
-@own("state", of=CAUSAL)
-def test_weights_are_layers_and_a_kept_mask_is_a_buffer(student: Student) -> None:
-    """`W_query`, `W_key` and `W_value` are linear layers; a kept mask moves along."""
-    module = make(student, CAUSAL, USUAL)
-    state.weights_are_named(module, USUAL, layers=True, output=False)
-    state.mask_moves_along(module, USUAL)
-
-
-@own("state", of=CAUSAL)
-def test_bias_follows_qkv_bias(student: Student) -> None:
-    """The three layers have a bias when it is asked for and only then."""
-    state.bias_follows(student, CAUSAL, USUAL)
-
-
-@setting("state", of=CAUSAL)
-def test_biases_take_part(student: Student, sample: Sample, observe: Observer) -> None:
-    """With `qkv_bias=True` the biases are added."""
-    subject = build(student, sample, CAUSAL, BIASED)
-    attention.biases_matter(observe, subject, sample.tokens("strong", BIASED))
-
-
-@own("state", of=CAUSAL)
-def test_every_weight_learns_and_nothing_else_is_kept(student: Student, sample: Sample) -> None:
-    """Gradients reach every weight; the same input gives the same output in eval mode."""
-    subject = build(student, sample, CAUSAL, EASY)
-    tokens = sample.tokens("strong", EASY)
-    state.learns_and_keeps_nothing_else(subject, sample, tokens)
-
-
-@setting("form", of=CAUSAL)
-def test_any_number_of_tokens_and_texts_in_any_layout_works(
-    student: Student, sample: Sample, observe: Observer
-) -> None:
-    """From one token to `context_length`, one text or more, a view of another tensor."""
-    subject = build(student, sample, CAUSAL, OTHER)
-    lengths = ((4, 1), (4, 2), (4, 9), (1, 5))
-    attention.matches_in_any_form(
-        observe, subject, sample, lengths, ("transposed", "sliced", "expanded")
-    )
-
-
-@own("form", of=CAUSAL)
-def test_one_tensor_comes_back(student: Student, sample: Sample) -> None:
-    """The output is one tensor `(b, T, d_out)`, and the input is left as it was."""
-    subject = build(student, sample, CAUSAL, EASY)
-    state.one_tensor_comes_back(subject, sample.tokens("strong", EASY))
-
-
-@setting("form", of=CAUSAL)
-def test_double_precision_works(student: Student, sample: Sample, observe: Observer) -> None:
-    """Converted with `.double()` the module works in float64, to its precision."""
-    subject = attention.in_double(build(student, sample, CAUSAL, USUAL))
-    matches(observe, subject, doubled(sample.tokens("strong", USUAL)))
 
 
 @criterion("form", of=CAUSAL)

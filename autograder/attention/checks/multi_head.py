@@ -8,54 +8,24 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor, nn
 
-from autograder.attention.checks import attention, dropout, state
+from autograder.attention.checks import attention
 from autograder.attention.checks.attention import matches
 from autograder.attention.checks.block import gpt_block
+from autograder.attention.checks.causal_modules import MANY as MHA
+from autograder.attention.checks.causal_modules import SIZES
 from autograder.attention.checks.functions import rows_sum_to_one
-from autograder.attention.checks.subject import build, constructor_arguments, make
+from autograder.attention.checks.subject import build, constructor_arguments
 from autograder.attention.misconceptions.multi_head import CHAINS
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require, told_shape
-from autograder.checks.marks import cases, criterion, dependence, own, setting, values
-from autograder.checks.sample import Sample, Sizes, doubled
+from autograder.checks.marks import cases, criterion, own, setting
+from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import difference, same
 from autograder.sandbox.host.student import Student, StudentRaised
 
-MHA = "MultiHeadAttention"
-
-USUAL = Sizes(d_in=7, d_out=15, tokens=6, batch=2, context_length=11, heads=3)
-OTHER = Sizes(d_in=10, d_out=14, tokens=8, batch=3, context_length=9, heads=2)
-WHOLE = Sizes(d_in=5, d_out=8, tokens=10, batch=5, context_length=10, heads=4)
-SQUARE = Sizes(d_in=18, d_out=18, tokens=5, batch=4, context_length=8, heads=3)
-EASY = Sizes(d_in=12, d_out=12, tokens=5, batch=2, context_length=5, heads=3)  # runs if any does
-BIASED = replace(USUAL, bias=True)
-STRONG = [USUAL, OTHER, WHOLE, SQUARE]
-STRONG_IDS = ["usual", "other", "whole", "square"]
-
-
-@values(of=MHA)
-@cases("sizes", STRONG, labels=STRONG_IDS)
-def test_outputs_equal_the_reference(
-    sizes: Sizes, student: Student, sample: Sample, observe: Observer
-) -> None:
-    """With the same weights the output is the reference's, on strong inputs."""
-    subject = build(student, sample, MHA, sizes)
-    matches(observe, subject, sample.tokens("strong", sizes), operators=True)
-
-
-@dependence(of=MHA)
-def test_output_depends_on_queries_and_keys(student: Student, sample: Sample) -> None:
-    """Other query and key weights give another output."""
-    subject = build(student, sample, MHA, USUAL)
-    attention.attends(subject, sample, sample.tokens("strong", USUAL))
-
-
-@criterion("projections", of=MHA)
-def test_query_key_and_value_weights_all_count(student: Student, sample: Sample) -> None:
-    """Other weights give another output; the values enter linearly."""
-    subject = build(student, sample, MHA, USUAL)
-    attention.every_projection_counts(subject, sample, sample.tokens("strong", USUAL))
+USUAL = SIZES[MHA]["usual"]
+SQUARE = SIZES[MHA]["square"]
 
 
 def only_head(weights: dict[str, Tensor], sizes: Sizes, head: int, role: str) -> dict[str, Tensor]:
@@ -144,47 +114,10 @@ def test_an_uneven_split_is_refused(student: Student) -> None:
         )
 
 
-@criterion("scores", of=MHA)
-def test_scores_are_products_of_queries_and_keys(student: Student, sample: Sample) -> None:
-    """Queries doubled and keys halved give the same scores."""
-    subject = build(student, sample, MHA, USUAL)
-    attention.scores_are_products(subject, sample.tokens("strong", USUAL))
-
-
-@criterion("scaling", of=MHA)
-def test_scores_are_divided_by_the_root_of_the_key_size(student: Student, sample: Sample) -> None:
-    """With scores known in advance, weights show what they were divided by."""
-    attention.scaled_by_root(student, sample, MHA, USUAL)
-
-
-@criterion("masking", of=MHA)
-def test_a_later_token_cannot_change_an_earlier_output(student: Student, sample: Sample) -> None:
-    """Outputs up to a position must not move when the tokens after it change."""
-    subject = build(student, sample, MHA, USUAL)
-    tokens = sample.tokens("strong", USUAL)
-    attention.future_does_not_matter(subject, sample, tokens)
-    attention.past_matters(subject, tokens)
-
-
 @criterion("softmax", of=MHA)
 def test_weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> None:
     """Seen through values that are an identity, every row of every head is a share-out."""
     rows_sum_to_one(attention.seen_weights(student, sample, MHA, tokens=5, heads=3, batch=2))
-
-
-@setting("softmax", of=MHA)
-def test_large_scores_stay_finite(student: Student, sample: Sample, observe: Observer) -> None:
-    """Scores of up to 80 in size, of little spread in a row, give finite outputs."""
-    weights, tokens = sample.large(USUAL)
-    subject = build(student, sample, MHA, USUAL, weights=weights)
-    matches(observe, subject, tokens)
-
-
-@criterion("context", of=MHA)
-def test_context_is_a_weighted_sum_of_values(student: Student, sample: Sample) -> None:
-    """The output for a sum of two value weights is the sum of both outputs."""
-    subject = build(student, sample, MHA, OTHER)
-    attention.values_enter_linearly(subject, sample, sample.tokens("strong", OTHER))
 
 
 @criterion("merge", of=MHA)
@@ -229,13 +162,6 @@ def test_output_projection_comes_last(student: Student, sample: Sample) -> None:
     )
 
 
-@setting("state", of=MHA)
-def test_biases_take_part(student: Student, sample: Sample, observe: Observer) -> None:
-    """With `qkv_bias=True` the biases are added."""
-    subject = build(student, sample, MHA, BIASED)
-    attention.biases_matter(observe, subject, sample.tokens("strong", BIASED))
-
-
 @criterion("output", of=MHA)
 def test_it_equals_the_librarys_module(student: Student, sample: Sample) -> None:
     """With the same weights PyTorch's `nn.MultiheadAttention` gives the same."""
@@ -261,39 +187,6 @@ def librarys_output(sample: Sample) -> Tensor:
     return found
 
 
-@own("dropout", of=MHA)
-def test_weights_are_dropped_in_training_and_only_then(student: Student, sample: Sample) -> None:
-    """In training a weight is 0 or itself / (1 - p), drawn for each head; in eval it stays."""
-    seen = dropout.watched(student, sample, MHA, 2, 0.3)
-    dropout.judged(
-        seen,
-        dropout.nothing_is_dropped_in_eval,
-        dropout.draws_are_independent,
-        dropout.weights_are_dropped,
-    )
-
-
-@own("dropout", of=MHA)
-def test_the_rate_is_the_one_asked_for(student: Student, sample: Sample) -> None:
-    """Another rate drops another share, and a rate of 0 nothing."""
-    dropout.judged(dropout.watched(student, sample, MHA, 2, 0.5), dropout.weights_are_dropped)
-    dropout.rate_zero_drops_nothing(student, sample, MHA, EASY)
-
-
-@own("state", of=MHA)
-def test_weights_are_layers_and_a_kept_mask_is_a_buffer(student: Student) -> None:
-    """Four linear layers are kept under their names; a kept mask moves along."""
-    module = make(student, MHA, USUAL)
-    state.weights_are_named(module, USUAL, layers=True, output=True)
-    state.mask_moves_along(module, USUAL)
-
-
-@own("state", of=MHA)
-def test_bias_follows_qkv_bias(student: Student) -> None:
-    """The three layers have a bias when it is asked for and only then."""
-    state.bias_follows(student, MHA, USUAL)
-
-
 @setting("form", of=MHA)
 @cases("heads", [1, 15])
 def test_any_number_of_heads_works(
@@ -303,40 +196,6 @@ def test_any_number_of_heads_works(
     sizes = replace(USUAL, heads=heads, batch=1)
     subject = build(student, sample, MHA, sizes)
     matches(observe, subject, sample.tokens("strong", sizes))
-
-
-@own("state", of=MHA)
-def test_every_weight_learns_and_nothing_else_is_kept(student: Student, sample: Sample) -> None:
-    """Gradients reach every weight; the same input gives the same output in eval mode."""
-    subject = build(student, sample, MHA, EASY)
-    tokens = sample.tokens("strong", EASY)
-    state.learns_and_keeps_nothing_else(subject, sample, tokens)
-
-
-@setting("form", of=MHA)
-def test_any_number_of_tokens_and_texts_in_any_layout_works(
-    student: Student, sample: Sample, observe: Observer
-) -> None:
-    """From one token to `context_length`, one text or more, a view of another tensor."""
-    subject = build(student, sample, MHA, OTHER)
-    lengths = ((4, 1), (4, 2), (4, 9), (1, 5))
-    attention.matches_in_any_form(
-        observe, subject, sample, lengths, ("transposed", "sliced", "expanded")
-    )
-
-
-@own("form", of=MHA)
-def test_one_tensor_comes_back(student: Student, sample: Sample) -> None:
-    """The output is one tensor `(b, T, d_out)`, and the input is left as it was."""
-    subject = build(student, sample, MHA, EASY)
-    state.one_tensor_comes_back(subject, sample.tokens("strong", EASY))
-
-
-@setting("form", of=MHA)
-def test_double_precision_works(student: Student, sample: Sample, observe: Observer) -> None:
-    """Converted with `.double()` the module works in float64, to its precision."""
-    subject = attention.in_double(build(student, sample, MHA, USUAL))
-    matches(observe, subject, doubled(sample.tokens("strong", USUAL)))
 
 
 @criterion("form", of=MHA)

@@ -1,0 +1,213 @@
+"""Stages 3 and 4: what holds of causal attention with one head as with several (3.5, 3.6.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from msgspec.structs import replace
+
+from autograder.attention.checks import attention, dropout, state
+from autograder.attention.checks.attention import matches
+from autograder.attention.checks.subject import build, make
+from autograder.checks.evidence import Observer
+from autograder.checks.marks import cases, criterion, dependence, own, setting, values
+from autograder.checks.sample import Sample, Sizes, doubled
+from autograder.sandbox.host.student import Student
+
+ONE, MANY = "CausalAttention", "MultiHeadAttention"
+BOTH = (ONE, MANY)
+
+#: Sizes by name and label: pairwise different, as far as the label allows.
+SIZES: Mapping[str, Mapping[str, Sizes]] = MappingProxyType(
+    {
+        ONE: {
+            "usual": Sizes(d_in=7, d_out=5, tokens=6, batch=2, context_length=11),
+            "other": Sizes(d_in=4, d_out=10, tokens=8, batch=3, context_length=9),
+            "whole": Sizes(d_in=9, d_out=2, tokens=10, batch=5, context_length=10),
+            "square": Sizes(d_in=8, d_out=8, tokens=5, batch=3, context_length=6),
+            # runs wherever anything does
+            "easy": Sizes(d_in=8, d_out=8, tokens=6, batch=3, context_length=6),
+        },
+        MANY: {
+            "usual": Sizes(d_in=7, d_out=15, tokens=6, batch=2, context_length=11, heads=3),
+            "other": Sizes(d_in=10, d_out=14, tokens=8, batch=3, context_length=9, heads=2),
+            "whole": Sizes(d_in=5, d_out=8, tokens=10, batch=5, context_length=10, heads=4),
+            "square": Sizes(d_in=18, d_out=18, tokens=5, batch=4, context_length=8, heads=3),
+            "easy": Sizes(d_in=12, d_out=12, tokens=5, batch=2, context_length=5, heads=3),
+        },
+    }
+)
+STRONG = ("usual", "other", "whole", "square")
+
+
+@values(of=BOTH)
+@cases("sizes", STRONG)
+def test_outputs_equal_the_reference(
+    sizes: str, name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """With the same weights the output is the reference's, on strong inputs."""
+    chosen = SIZES[name][sizes]
+    subject = build(student, sample, name, chosen)
+    matches(observe, subject, sample.tokens("strong", chosen), operators=True)
+
+
+@dependence(of=BOTH)
+def test_output_depends_on_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
+    """Other query and key weights give another output."""
+    usual = SIZES[name]["usual"]
+    attention.attends(build(student, sample, name, usual), sample, sample.tokens("strong", usual))
+
+
+@criterion("projections", of=BOTH)
+def test_query_key_and_value_weights_all_count(name: str, student: Student, sample: Sample) -> None:
+    """Other weights give another output; the values enter linearly."""
+    usual = SIZES[name]["usual"]
+    subject = build(student, sample, name, usual)
+    attention.every_projection_counts(subject, sample, sample.tokens("strong", usual))
+
+
+@criterion("scores", of=BOTH)
+def test_scores_are_products_of_queries_and_keys(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """Queries doubled and keys halved give the same scores."""
+    usual = SIZES[name]["usual"]
+    attention.scores_are_products(
+        build(student, sample, name, usual), sample.tokens("strong", usual)
+    )
+
+
+@criterion("scaling", of=BOTH)
+def test_scores_are_divided_by_the_root_of_the_key_size(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """With scores known in advance, weights show what they were divided by."""
+    attention.scaled_by_root(student, sample, name, SIZES[name]["usual"])
+
+
+@criterion("masking", of=BOTH)
+def test_a_later_token_cannot_change_an_earlier_output(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """Outputs up to a position must not move when the tokens after it change."""
+    usual = SIZES[name]["usual"]
+    subject = build(student, sample, name, usual)
+    attention.future_does_not_matter(subject, sample, sample.tokens("strong", usual))
+
+
+@criterion("masking", of=BOTH)
+def test_an_earlier_token_does_change_a_later_output(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """The last token sees the first one."""
+    usual = SIZES[name]["usual"]
+    subject = build(student, sample, name, usual)
+    attention.past_matters(subject, sample.tokens("strong", usual))
+
+
+@setting("softmax", of=BOTH)
+def test_large_scores_stay_finite(
+    name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """Scores of up to 80 in size, of little spread in a row, give finite outputs."""
+    usual = SIZES[name]["usual"]
+    weights, tokens = sample.large(usual)
+    matches(observe, build(student, sample, name, usual, weights=weights), tokens)
+
+
+@criterion("context", of=BOTH)
+def test_context_is_a_weighted_sum_of_values(name: str, student: Student, sample: Sample) -> None:
+    """The output for a sum of two value weights is the sum of both outputs."""
+    other = SIZES[name]["other"]
+    subject = build(student, sample, name, other)
+    attention.values_enter_linearly(subject, sample, sample.tokens("strong", other))
+
+
+@own("dropout", of=BOTH)
+def test_weights_are_dropped_in_training_and_only_then(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """In training a weight is 0 or itself / (1 - p), drawn by text and head; in eval it stays."""
+    seen = dropout.watched(student, sample, name, heads_to_watch(name), 0.3)
+    dropout.judged(
+        seen,
+        dropout.nothing_is_dropped_in_eval,
+        dropout.draws_are_independent,
+        dropout.weights_are_dropped,
+    )
+
+
+@own("dropout", of=BOTH)
+def test_the_rate_is_the_one_asked_for(name: str, student: Student, sample: Sample) -> None:
+    """Another rate drops another share, and a rate of 0 nothing."""
+    seen = dropout.watched(student, sample, name, heads_to_watch(name), 0.5)
+    dropout.judged(seen, dropout.weights_are_dropped)
+    dropout.rate_zero_drops_nothing(student, sample, name, SIZES[name]["easy"])
+
+
+def heads_to_watch(name: str) -> int:
+    """How many heads a module has whose dropout is watched; 0 for the class of one head."""
+    return 2 if SIZES[name]["usual"].heads else 0
+
+
+@own("state", of=BOTH)
+def test_weights_are_layers_and_a_kept_mask_is_a_buffer(name: str, student: Student) -> None:
+    """The linear layers are kept under their names; a kept mask moves along."""
+    usual = SIZES[name]["usual"]
+    module = make(student, name, usual)
+    state.weights_are_named(module, usual, layers=True, output=bool(usual.heads))
+    state.mask_moves_along(module, usual)
+
+
+@own("state", of=BOTH)
+def test_bias_follows_qkv_bias(name: str, student: Student) -> None:
+    """The three layers have a bias when it is asked for and only then."""
+    state.bias_follows(student, name, SIZES[name]["usual"])
+
+
+@setting("state", of=BOTH)
+def test_biases_take_part(name: str, student: Student, sample: Sample, observe: Observer) -> None:
+    """With `qkv_bias=True` the biases are added."""
+    biased = replace(SIZES[name]["usual"], bias=True)
+    subject = build(student, sample, name, biased)
+    attention.biases_matter(observe, subject, sample.tokens("strong", biased))
+
+
+@own("state", of=BOTH)
+def test_every_weight_learns_and_nothing_else_is_kept(
+    name: str, student: Student, sample: Sample
+) -> None:
+    """Gradients reach every weight; the same input gives the same output in eval mode."""
+    easy = SIZES[name]["easy"]
+    subject = build(student, sample, name, easy)
+    state.learns_and_keeps_nothing_else(subject, sample, sample.tokens("strong", easy))
+
+
+@setting("form", of=BOTH)
+def test_any_number_of_tokens_and_texts_in_any_layout_works(
+    name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """From one token to `context_length`, one text or more, a view of another tensor."""
+    subject = build(student, sample, name, SIZES[name]["other"])
+    lengths = ((4, 1), (4, 2), (4, 9), (1, 5))
+    attention.matches_in_any_form(
+        observe, subject, sample, lengths, ("transposed", "sliced", "expanded")
+    )
+
+
+@own("form", of=BOTH)
+def test_one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
+    """The output is one tensor `(b, T, d_out)`, and the input is left as it was."""
+    easy = SIZES[name]["easy"]
+    state.one_tensor_comes_back(build(student, sample, name, easy), sample.tokens("strong", easy))
+
+
+@setting("form", of=BOTH)
+def test_double_precision_works(
+    name: str, student: Student, sample: Sample, observe: Observer
+) -> None:
+    """Converted with `.double()` the module works in float64, to its precision."""
+    usual = SIZES[name]["usual"]
+    subject = attention.in_double(build(student, sample, name, usual))
+    matches(observe, subject, doubled(sample.tokens("strong", usual)))
