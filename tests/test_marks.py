@@ -14,14 +14,19 @@ from autograder.diagnosis.catalogue import load_catalogue
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 
 
-def marked_tests(stage: Stage) -> Iterator[tuple[str, dict[str, Check]]]:
-    for module in modules_of(stage):
-        for function in checks_in(module):
-            yield function.__name__, getattr(function, ATTRIBUTE)
+def marked_checks(stage: Stage) -> Iterator[tuple[str, dict[str, Check]]]:
+    """The checks that call names of a stage, wherever they are written."""
+    for written in ASSIGNMENT.stages:
+        for module in modules_of(written):
+            for function in checks_in(module):
+                checks: dict[str, Check] = getattr(function, ATTRIBUTE)
+                own = {name: each for name, each in checks.items() if name in stage.names}
+                if own:
+                    yield function.__name__, own
 
 
 def all_checks(stage: Stage) -> list[Check]:
-    return [check for _, checks in marked_tests(stage) for check in checks.values()]
+    return [check for _, checks in marked_checks(stage) for check in checks.values()]
 
 
 def steps_of(stage: Stage, name: str) -> tuple[str, ...]:
@@ -73,8 +78,7 @@ def test_every_step_is_compared_with_the_reference(
 
 
 @every_stage
-def test_every_test_says_what_it_gives_evidence_on(stage: Stage) -> None:
-    assert [name for name, checks in marked_tests(stage) if not checks] == []
+def test_every_stage_has_a_good_number_of_checks(stage: Stage) -> None:
     assert len(all_checks(stage)) >= 10
 
 
@@ -96,9 +100,9 @@ def test_every_rationale_is_a_sentence_for_the_student(stage: Stage) -> None:
 
 
 @every_stage
-def test_names_of_tests_read_as_sentences(stage: Stage) -> None:
-    for name, _ in marked_tests(stage):
-        assert name.count("_") >= 3, name
+def test_names_of_checks_read_as_sentences(stage: Stage) -> None:
+    for name, _ in marked_checks(stage):
+        assert name.count("_") >= 2, name
 
 
 @every_stage
@@ -116,8 +120,8 @@ def test_a_name_whose_outputs_are_compared_is_asked_whether_it_attends_at_all(
 
 
 @every_stage
-def test_no_two_tests_of_a_stage_have_one_name(stage: Stage) -> None:
-    found = [name for name, _ in marked_tests(stage)]
+def test_no_two_checks_of_a_stage_have_one_name(stage: Stage) -> None:
+    found = [name for name, _ in marked_checks(stage)]
     assert len(found) == len(set(found))
 
 

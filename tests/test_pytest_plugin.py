@@ -112,7 +112,7 @@ def test_the_checks_that_fail_on_a_wrong_submission_are_shown(
 ) -> None:
     assert on_a_wrong_one.returncode == pytest.ExitCode.TESTS_FAILED, on_a_wrong_one.stdout
     shown = on_a_wrong_one.stdout
-    assert "test_mask_is_true_exactly_above_the_diagonal[5]" in shown
+    assert "mask_is_true_exactly_above_the_diagonal[5]" in shown
     assert "expected the reference's numbers" in shown
     assert "Traceback" not in shown
 

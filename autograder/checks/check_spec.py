@@ -30,7 +30,7 @@ GIVEN = frozenset(("student", "sample", "observe", "findings"))
 class CheckSpec(NamedTuple):
     """Where a check belongs, and how it is run.
 
-    identifier: its stable name, `causal::test_a_later_token_cannot_change_an_earlier_output`.
+    identifier: its stable name, `causal::a_later_token_cannot_change_an_earlier_output`.
     rank: the place of its stage, and of its name within the stage. counted: which operators of its
     name are to be seen. arguments: those of its case. asked: those of `GIVEN` that it asks for.
     """

@@ -47,7 +47,7 @@ USUAL = SIZES[CAUSAL]["usual"]
 
 @values(of="causal_mask")
 @cases("count", [5, 8])
-def test_mask_is_true_exactly_above_the_diagonal(
+def mask_is_true_exactly_above_the_diagonal(
     count: int, student: Student, observe: Observer
 ) -> None:
     """True where a token must not look: at every later token, not at itself."""
@@ -55,7 +55,7 @@ def test_mask_is_true_exactly_above_the_diagonal(
 
 
 @own("masking", of="causal_mask")
-def test_mask_is_of_type_bool_and_hides_nothing_from_one_token(student: Student) -> None:
+def mask_is_of_type_bool_and_hides_nothing_from_one_token(student: Student) -> None:
     """A mask says yes or no; a single token may see itself."""
     mask = student.causal_mask(1)
     seen = a_tensor(mask, 1, 1)
@@ -79,7 +79,7 @@ def scores_of(sample: Sample, count: int) -> Tensor:
 
 @values(of=BY_WEIGHTS)
 @cases("count", [5, 8])
-def test_weights_are_the_softmax_of_what_may_be_seen(
+def weights_are_the_softmax_of_what_may_be_seen(
     count: int, name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Row i shares its weight among tokens 0 to i."""
@@ -88,14 +88,14 @@ def test_weights_are_the_softmax_of_what_may_be_seen(
 
 
 @dependence(of=BY_WEIGHTS)
-def test_other_scores_give_other_weights(name: str, student: Student, sample: Sample) -> None:
+def other_scores_give_other_weights(name: str, student: Student, sample: Sample) -> None:
     """What comes back depends on the scores."""
     proxy = getattr(student, name)
     moves(*(a_tensor(proxy(sample.numbers(label, 5, 5, reach=2.0)), 5, 5) for label in "ab"))
 
 
 @criterion("masking", of=BY_WEIGHTS)
-def test_no_weight_lies_above_the_diagonal(name: str, student: Student, sample: Sample) -> None:
+def no_weight_lies_above_the_diagonal(name: str, student: Student, sample: Sample) -> None:
     """No token gives weight to a later one, and later scores change nothing."""
     scores = scores_of(sample, 6)
     weights = a_tensor(getattr(student, name)(scores), 6, 6)
@@ -114,13 +114,13 @@ def test_no_weight_lies_above_the_diagonal(name: str, student: Student, sample: 
 
 
 @criterion("softmax", of=BY_WEIGHTS)
-def test_rows_of_masked_weights_sum_to_one(name: str, student: Student, sample: Sample) -> None:
+def rows_of_masked_weights_sum_to_one(name: str, student: Student, sample: Sample) -> None:
     """Every row is a share-out among what may be seen."""
     rows_sum_to_one(a_tensor(getattr(student, name)(scores_of(sample, 7)), 7, 7))
 
 
 @setting("softmax", of=BY_WEIGHTS)
-def test_weights_stay_finite_for_large_scores(
+def weights_stay_finite_for_large_scores(
     name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Large scores give finite weights; up to 1,000 where masked before softmax."""
@@ -130,16 +130,14 @@ def test_weights_stay_finite_for_large_scores(
 
 
 @setting("masking", of=BY_WEIGHTS)
-def test_weights_of_one_token(
-    name: str, student: Student, sample: Sample, observe: Observer
-) -> None:
+def weights_of_one_token(name: str, student: Student, sample: Sample, observe: Observer) -> None:
     """A single token gives itself all the weight."""
     given = Given(scores=scores_of(sample, 1))
     observe(given, lambda: getattr(student, name).ask(given.scores))
 
 
 @own("masking", of=BY_WEIGHTS)
-def test_scores_are_left_alone(name: str, student: Student, sample: Sample) -> None:
+def scores_are_left_alone(name: str, student: Student, sample: Sample) -> None:
     """The scores are the same afterwards, and a second call gives the same again."""
     untouched(student, name, scores_of(sample, 5))
 
@@ -148,13 +146,13 @@ def test_scores_are_left_alone(name: str, student: Student, sample: Sample) -> N
 
 
 @criterion("softmax", of=CAUSAL)
-def test_weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> None:
+def weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> None:
     """Seen through values that are an identity, every row of weights is a share-out."""
     rows_sum_to_one(attention.seen_weights(student, sample, CAUSAL, tokens=6, batch=2))
 
 
 @criterion("form", of=CAUSAL)
-def test_texts_of_a_batch_do_not_mix(student: Student, sample: Sample) -> None:
+def texts_of_a_batch_do_not_mix(student: Student, sample: Sample) -> None:
     """A text's output is the same alone and beside others."""
     subject = build(student, sample, CAUSAL, USUAL)
     tokens = sample.tokens("strong", USUAL)

@@ -43,7 +43,7 @@ STRONG = ("usual", "other", "whole", "square")
 
 @values(of=BOTH)
 @cases("sizes", STRONG)
-def test_outputs_equal_the_reference(
+def outputs_equal_the_reference(
     sizes: str, name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """With the same weights the output is the reference's, on strong inputs."""
@@ -53,14 +53,14 @@ def test_outputs_equal_the_reference(
 
 
 @dependence(of=BOTH)
-def test_output_depends_on_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
+def output_depends_on_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
     """Other query and key weights give another output."""
     usual = SIZES[name]["usual"]
     attention.attends(build(student, sample, name, usual), sample, sample.tokens("strong", usual))
 
 
 @criterion("projections", of=BOTH)
-def test_query_key_and_value_weights_all_count(name: str, student: Student, sample: Sample) -> None:
+def query_key_and_value_weights_all_count(name: str, student: Student, sample: Sample) -> None:
     """Other weights give another output; the values enter linearly."""
     usual = SIZES[name]["usual"]
     subject = build(student, sample, name, usual)
@@ -68,9 +68,7 @@ def test_query_key_and_value_weights_all_count(name: str, student: Student, samp
 
 
 @criterion("scores", of=BOTH)
-def test_scores_are_products_of_queries_and_keys(
-    name: str, student: Student, sample: Sample
-) -> None:
+def scores_are_products_of_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
     """Queries doubled and keys halved give the same scores."""
     usual = SIZES[name]["usual"]
     attention.scores_are_products(
@@ -79,7 +77,7 @@ def test_scores_are_products_of_queries_and_keys(
 
 
 @criterion("scaling", of=BOTH)
-def test_scores_are_divided_by_the_root_of_the_key_size(
+def scores_are_divided_by_the_root_of_the_key_size(
     name: str, student: Student, sample: Sample
 ) -> None:
     """With scores known in advance, weights show what they were divided by."""
@@ -87,7 +85,7 @@ def test_scores_are_divided_by_the_root_of_the_key_size(
 
 
 @criterion("masking", of=BOTH)
-def test_a_later_token_cannot_change_an_earlier_output(
+def a_later_token_cannot_change_an_earlier_output(
     name: str, student: Student, sample: Sample
 ) -> None:
     """Outputs up to a position must not move when the tokens after it change."""
@@ -97,7 +95,7 @@ def test_a_later_token_cannot_change_an_earlier_output(
 
 
 @criterion("masking", of=BOTH)
-def test_an_earlier_token_does_change_a_later_output(
+def an_earlier_token_does_change_a_later_output(
     name: str, student: Student, sample: Sample
 ) -> None:
     """The last token sees the first one."""
@@ -107,7 +105,7 @@ def test_an_earlier_token_does_change_a_later_output(
 
 
 @setting("softmax", of=BOTH)
-def test_large_scores_stay_finite(
+def large_scores_stay_finite(
     name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Scores of up to 80 in size, of little spread in a row, give finite outputs."""
@@ -117,7 +115,7 @@ def test_large_scores_stay_finite(
 
 
 @criterion("context", of=BOTH)
-def test_context_is_a_weighted_sum_of_values(name: str, student: Student, sample: Sample) -> None:
+def context_is_a_weighted_sum_of_values(name: str, student: Student, sample: Sample) -> None:
     """The output for a sum of two value weights is the sum of both outputs."""
     other = SIZES[name]["other"]
     subject = build(student, sample, name, other)
@@ -125,10 +123,10 @@ def test_context_is_a_weighted_sum_of_values(name: str, student: Student, sample
 
 
 @own("dropout", of=BOTH)
-def test_weights_are_dropped_in_training_and_only_then(
+def weights_are_dropped_in_training_and_only_then(
     name: str, student: Student, sample: Sample
 ) -> None:
-    """In training a weight is 0 or itself / (1 - p), drawn by text and head; in eval it stays."""
+    """In training a weight is 0 or itself / (1 - p), drawn per text and head; in eval it stays."""
     seen = dropout.watched(student, sample, name, heads_to_watch(name), 0.3)
     dropout.judged(
         seen,
@@ -139,7 +137,7 @@ def test_weights_are_dropped_in_training_and_only_then(
 
 
 @own("dropout", of=BOTH)
-def test_the_rate_is_the_one_asked_for(name: str, student: Student, sample: Sample) -> None:
+def the_rate_is_the_one_asked_for(name: str, student: Student, sample: Sample) -> None:
     """Another rate drops another share, and a rate of 0 nothing."""
     seen = dropout.watched(student, sample, name, heads_to_watch(name), 0.5)
     dropout.judged(seen, dropout.weights_are_dropped)
@@ -152,7 +150,7 @@ def heads_to_watch(name: str) -> int:
 
 
 @own("state", of=BOTH)
-def test_weights_are_layers_and_a_kept_mask_is_a_buffer(name: str, student: Student) -> None:
+def weights_are_layers_and_a_kept_mask_is_a_buffer(name: str, student: Student) -> None:
     """The linear layers are kept under their names; a kept mask moves along."""
     usual = SIZES[name]["usual"]
     module = make(student, name, usual)
@@ -161,13 +159,13 @@ def test_weights_are_layers_and_a_kept_mask_is_a_buffer(name: str, student: Stud
 
 
 @own("state", of=BOTH)
-def test_bias_follows_qkv_bias(name: str, student: Student) -> None:
+def bias_follows_qkv_bias(name: str, student: Student) -> None:
     """The three layers have a bias when it is asked for and only then."""
     state.bias_follows(student, name, SIZES[name]["usual"])
 
 
 @setting("state", of=BOTH)
-def test_biases_take_part(name: str, student: Student, sample: Sample, observe: Observer) -> None:
+def biases_take_part(name: str, student: Student, sample: Sample, observe: Observer) -> None:
     """With `qkv_bias=True` the biases are added."""
     biased = replace(SIZES[name]["usual"], bias=True)
     subject = build(student, sample, name, biased)
@@ -175,7 +173,7 @@ def test_biases_take_part(name: str, student: Student, sample: Sample, observe: 
 
 
 @own("state", of=BOTH)
-def test_every_weight_learns_and_nothing_else_is_kept(
+def every_weight_learns_and_nothing_else_is_kept(
     name: str, student: Student, sample: Sample
 ) -> None:
     """Gradients reach every weight; the same input gives the same output in eval mode."""
@@ -185,7 +183,7 @@ def test_every_weight_learns_and_nothing_else_is_kept(
 
 
 @setting("form", of=BOTH)
-def test_any_number_of_tokens_and_texts_in_any_layout_works(
+def any_number_of_tokens_and_texts_in_any_layout_works(
     name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """From one token to `context_length`, one text or more, a view of another tensor."""
@@ -197,16 +195,14 @@ def test_any_number_of_tokens_and_texts_in_any_layout_works(
 
 
 @own("form", of=BOTH)
-def test_one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
+def one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
     """The output is one tensor `(b, T, d_out)`, and the input is left as it was."""
     easy = SIZES[name]["easy"]
     state.one_tensor_comes_back(build(student, sample, name, easy), sample.tokens("strong", easy))
 
 
 @setting("form", of=BOTH)
-def test_double_precision_works(
-    name: str, student: Student, sample: Sample, observe: Observer
-) -> None:
+def double_precision_works(name: str, student: Student, sample: Sample, observe: Observer) -> None:
     """Converted with `.double()` the module works in float64, to its precision."""
     usual = SIZES[name]["usual"]
     subject = attention.in_double(build(student, sample, name, usual))

@@ -37,7 +37,7 @@ def only_head(weights: dict[str, Tensor], sizes: Sizes, head: int, role: str) ->
 
 
 @criterion("split", of=MHA)
-def test_a_head_owns_neighbouring_columns(student: Student, sample: Sample) -> None:
+def a_head_owns_neighbouring_columns(student: Student, sample: Sample) -> None:
     """Other queries in one head's columns change that head's part of the output and no other."""
     subject = build(student, sample, MHA, USUAL)
     tokens = sample.tokens("strong", USUAL)
@@ -55,7 +55,7 @@ def test_a_head_owns_neighbouring_columns(student: Student, sample: Sample) -> N
 
 
 @criterion("split", "merge", of=MHA)
-def test_split_heads_equal_stacked_heads(student: Student, sample: Sample) -> None:
+def split_heads_equal_stacked_heads(student: Student, sample: Sample) -> None:
     """With the identity as output projection, the parts are what separate heads give."""
     subject = build(student, sample, MHA, USUAL)
     width = USUAL.d_out
@@ -77,7 +77,7 @@ def test_split_heads_equal_stacked_heads(student: Student, sample: Sample) -> No
 
 
 @own("split", of=MHA, aspect="no loop over heads")
-def test_no_loop_over_the_heads(student: Student, sample: Sample) -> None:
+def no_loop_over_the_heads(student: Student, sample: Sample) -> None:
     """The number of matrix products and softmaxes must not grow with the number of heads."""
     counts = []
     for heads in (2, 8):
@@ -94,7 +94,7 @@ def test_no_loop_over_the_heads(student: Student, sample: Sample) -> None:
 
 
 @own("split", of=MHA, aspect="divisibility")
-def test_an_uneven_split_is_refused(student: Student) -> None:
+def an_uneven_split_is_refused(student: Student) -> None:
     """A `d_out` that is no multiple of `num_heads` raises when the module is built."""
     uneven = replace(USUAL, d_out=16)
     try:
@@ -115,13 +115,13 @@ def test_an_uneven_split_is_refused(student: Student) -> None:
 
 
 @criterion("softmax", of=MHA)
-def test_weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> None:
+def weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> None:
     """Seen through values that are an identity, every row of every head is a share-out."""
     rows_sum_to_one(attention.seen_weights(student, sample, MHA, tokens=5, heads=3, batch=2))
 
 
 @criterion("merge", of=MHA)
-def test_a_heads_values_come_out_in_its_own_columns(student: Student, sample: Sample) -> None:
+def a_heads_values_come_out_in_its_own_columns(student: Student, sample: Sample) -> None:
     """With one head's values zero, its part of the output is zero and the others are not."""
     subject = build(student, sample, MHA, USUAL)
     width = USUAL.d_out
@@ -138,7 +138,7 @@ def test_a_heads_values_come_out_in_its_own_columns(student: Student, sample: Sa
 
 
 @criterion("output", of=MHA)
-def test_output_projection_comes_last(student: Student, sample: Sample) -> None:
+def output_projection_comes_last(student: Student, sample: Sample) -> None:
     """With all values zero the output is the projection's bias; its weight enters linearly."""
     subject = build(student, sample, MHA, USUAL)
     tokens = sample.tokens("strong", USUAL)
@@ -163,7 +163,7 @@ def test_output_projection_comes_last(student: Student, sample: Sample) -> None:
 
 
 @criterion("output", of=MHA)
-def test_it_equals_the_librarys_module(student: Student, sample: Sample) -> None:
+def it_equals_the_librarys_module(student: Student, sample: Sample) -> None:
     """With the same weights PyTorch's `nn.MultiheadAttention` gives the same."""
     subject = build(student, sample, MHA, SQUARE)
     found = subject(sample.tokens("strong", SQUARE))
@@ -189,7 +189,7 @@ def librarys_output(sample: Sample) -> Tensor:
 
 @setting("form", of=MHA)
 @cases("heads", [1, 15])
-def test_any_number_of_heads_works(
+def any_number_of_heads_works(
     heads: int, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """From one head to heads of one column, and for a batch of one."""
@@ -199,7 +199,7 @@ def test_any_number_of_heads_works(
 
 
 @criterion("form", of=MHA)
-def test_it_serves_within_a_block(student: Student, sample: Sample) -> None:
+def it_serves_within_a_block(student: Student, sample: Sample) -> None:
     """Within a small trusted GPT block the outputs stay the reference's."""
     subject = build(student, sample, MHA, SQUARE)
     tokens = sample.tokens("embedded", SQUARE)

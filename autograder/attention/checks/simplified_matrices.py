@@ -26,7 +26,7 @@ from autograder.sandbox.protocol.wire import Layout
 
 @values(of="attention_weights")
 @cases("inputs", STRONG, labels=label_of)
-def test_row_i_holds_the_weights_of_token_i(
+def row_i_holds_the_weights_of_token_i(
     inputs: Inputs, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Each row is what the softmax of one token's scores gives."""
@@ -35,15 +35,13 @@ def test_row_i_holds_the_weights_of_token_i(
 
 
 @criterion("softmax", of="attention_weights")
-def test_every_row_of_weights_sums_to_one(student: Student, sample: Sample) -> None:
+def every_row_of_weights_sums_to_one(student: Student, sample: Sample) -> None:
     """The weights of a token are shares: none negative, together 1."""
     rows_sum_to_one(a_tensor(student.attention_weights(OTHER.drawn(sample)), 9, 9))
 
 
 @criterion("scores", of="attention_weights")
-def test_tokens_that_change_places_take_their_weights_along(
-    student: Student, sample: Sample
-) -> None:
+def tokens_that_change_places_take_their_weights_along(student: Student, sample: Sample) -> None:
     """Self-attention knows no order: exchanged tokens have exchanged weights."""
     tokens = USUAL.drawn(sample)
     order = torch.tensor([2, 0, 5, 1, 4, 3])
@@ -57,7 +55,7 @@ def test_tokens_that_change_places_take_their_weights_along(
 
 
 @criterion("scores", of="attention_weights")
-def test_weights_depend_on_the_length_of_a_token(student: Student, sample: Sample) -> None:
+def weights_depend_on_the_length_of_a_token(student: Student, sample: Sample) -> None:
     """A longer token has larger dot products: logarithms of weights grow with its square."""
     tokens = USUAL.drawn(sample) * 0.5
     logs = [a_tensor(student.attention_weights(tokens * size), 6, 6).log() for size in (1.0, 2.0)]
@@ -67,7 +65,7 @@ def test_weights_depend_on_the_length_of_a_token(student: Student, sample: Sampl
 
 @setting("softmax", of="attention_weights")
 @cases("size", [8.0, 20.0])
-def test_weights_stay_finite_for_large_inputs(
+def weights_stay_finite_for_large_inputs(
     size: float, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Inputs with scores of some hundreds give finite, right weights."""
@@ -76,7 +74,7 @@ def test_weights_stay_finite_for_large_inputs(
 
 
 @setting("form", of="attention_weights")
-def test_weights_of_one_token(student: Student, sample: Sample, observe: Observer) -> None:
+def weights_of_one_token(student: Student, sample: Sample, observe: Observer) -> None:
     """A single token gives itself all the weight."""
     given = Given(tokens=ONE.drawn(sample))
     observe(given, lambda: student.attention_weights.ask(given.tokens))
@@ -84,7 +82,7 @@ def test_weights_of_one_token(student: Student, sample: Sample, observe: Observe
 
 @setting("form", of="attention_weights")
 @cases("layout", ["transposed", "sliced"])
-def test_weights_do_not_depend_on_how_inputs_lie_in_memory(
+def weights_do_not_depend_on_how_inputs_lie_in_memory(
     layout: Layout, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Inputs that are a view of another tensor give the same weights."""
@@ -93,13 +91,13 @@ def test_weights_do_not_depend_on_how_inputs_lie_in_memory(
 
 
 @own("form", of="attention_weights")
-def test_weights_leave_the_inputs_alone(student: Student, sample: Sample) -> None:
+def weights_leave_the_inputs_alone(student: Student, sample: Sample) -> None:
     """The inputs are the same afterwards, and a second call gives the same again."""
     untouched(student, "attention_weights", USUAL.drawn(sample))
 
 
 @own("form", of="attention_weights")
-def test_weights_are_matrix_products_and_no_loop(student: Student, sample: Sample) -> None:
+def weights_are_matrix_products_and_no_loop(student: Student, sample: Sample) -> None:
     """The number of operations must not grow with the number of tokens."""
     proxy = student.attention_weights
     drawn = [sample.numbers("counted", tokens, 4) for tokens in (3, 12)]
@@ -114,7 +112,7 @@ def test_weights_are_matrix_products_and_no_loop(student: Student, sample: Sampl
 
 @values(of="context_vectors")
 @cases("inputs", STRONG, labels=label_of)
-def test_context_vectors_are_weights_times_inputs(
+def context_vectors_are_weights_times_inputs(
     inputs: Inputs, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Row i is the context vector of token i."""
@@ -123,7 +121,7 @@ def test_context_vectors_are_weights_times_inputs(
 
 
 @criterion("context", of="context_vectors")
-def test_context_vectors_of_equal_inputs_are_that_input(student: Student, sample: Sample) -> None:
+def context_vectors_of_equal_inputs_are_that_input(student: Student, sample: Sample) -> None:
     """Where all inputs are the same, so is every weighted mean of them."""
     tokens = sample.numbers("same", 4).expand(5, 4).clone()
     require(
@@ -134,27 +132,27 @@ def test_context_vectors_of_equal_inputs_are_that_input(student: Student, sample
 
 
 @setting("context", of="context_vectors")
-def test_context_vectors_of_one_token(student: Student, sample: Sample, observe: Observer) -> None:
+def context_vectors_of_one_token(student: Student, sample: Sample, observe: Observer) -> None:
     """A single token works as well as many."""
     given = Given(tokens=ONE.drawn(sample))
     observe(given, lambda: student.context_vectors.ask(given.tokens))
 
 
 @own("context", of="context_vectors")
-def test_context_vectors_leave_the_inputs_alone(student: Student, sample: Sample) -> None:
+def context_vectors_leave_the_inputs_alone(student: Student, sample: Sample) -> None:
     """The inputs are the same afterwards, and a second call gives the same again."""
     untouched(student, "context_vectors", USUAL.drawn(sample))
 
 
 @dependence(of="attention_weights")
-def test_other_inputs_give_other_weights(student: Student, sample: Sample) -> None:
+def other_inputs_give_other_weights(student: Student, sample: Sample) -> None:
     """What comes back depends on the inputs."""
     proxy = student.attention_weights
     moves(*(a_tensor(proxy(sample.numbers(label, 5, 4, reach=2.0)), 5, 5) for label in "ab"))
 
 
 @dependence(of="context_vectors")
-def test_weights_within_context_vectors_depend_on_scores(student: Student, sample: Sample) -> None:
+def weights_within_context_vectors_depend_on_scores(student: Student, sample: Sample) -> None:
     """Inputs twice as long have other scores, so more than a doubled result comes back."""
     tokens = USUAL.drawn(sample)
     once = a_tensor(student.context_vectors(tokens), 6, 4)

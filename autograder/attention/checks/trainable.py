@@ -30,7 +30,7 @@ BIASED = Sizes(d_in=8, d_out=8, tokens=6, bias=True)
 
 @values(of=BOTH)
 @cases("sizes", [USUAL, OTHER, SQUARE], labels=["usual", "other", "square"])
-def test_outputs_equal_the_reference(
+def outputs_equal_the_reference(
     sizes: Sizes, name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """With the same weights the output is the reference's, on strong inputs."""
@@ -39,30 +39,28 @@ def test_outputs_equal_the_reference(
 
 
 @dependence(of=BOTH)
-def test_output_depends_on_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
+def output_depends_on_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
     """Other query and key weights give another output."""
     subject = build(student, sample, name, USUAL)
     attention.attends(subject, sample, sample.tokens("strong", USUAL))
 
 
 @criterion("projections", of=BOTH)
-def test_query_key_and_value_weights_all_count(name: str, student: Student, sample: Sample) -> None:
+def query_key_and_value_weights_all_count(name: str, student: Student, sample: Sample) -> None:
     """Other weights give another output; the values enter linearly."""
     subject = build(student, sample, name, USUAL)
     attention.every_projection_counts(subject, sample, sample.tokens("strong", USUAL))
 
 
 @criterion("scores", of=BOTH)
-def test_scores_are_products_of_queries_and_keys(
-    name: str, student: Student, sample: Sample
-) -> None:
+def scores_are_products_of_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
     """Queries doubled and keys halved give the same scores."""
     subject = build(student, sample, name, USUAL)
     attention.scores_are_products(subject, sample.tokens("strong", USUAL))
 
 
 @criterion("scaling", of=BOTH)
-def test_scores_are_divided_by_the_root_of_the_key_size(
+def scores_are_divided_by_the_root_of_the_key_size(
     name: str, student: Student, sample: Sample
 ) -> None:
     """With scores known in advance, weights show what they were divided by."""
@@ -70,7 +68,7 @@ def test_scores_are_divided_by_the_root_of_the_key_size(
 
 
 @criterion("softmax", of=BOTH)
-def test_weights_of_every_token_sum_to_one(name: str, student: Student, sample: Sample) -> None:
+def weights_of_every_token_sum_to_one(name: str, student: Student, sample: Sample) -> None:
     """Seen through values that are an identity, every row of weights is a share-out."""
     rows_sum_to_one(attention.seen_weights(student, sample, name, tokens=6))
 
@@ -82,7 +80,7 @@ def four_times(weight: torch.Tensor) -> torch.Tensor:
 
 
 @setting("softmax", of=BOTH)
-def test_large_scores_stay_finite(
+def large_scores_stay_finite(
     name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Scores of up to 80 give finite, right outputs."""
@@ -93,26 +91,26 @@ def test_large_scores_stay_finite(
 
 
 @criterion("context", of=BOTH)
-def test_context_is_a_weighted_sum_of_values(name: str, student: Student, sample: Sample) -> None:
+def context_is_a_weighted_sum_of_values(name: str, student: Student, sample: Sample) -> None:
     """The output for a sum of two value weights is the sum of both outputs."""
     subject = build(student, sample, name, OTHER)
     attention.values_enter_linearly(subject, sample, sample.tokens("strong", OTHER))
 
 
 @own("state", of=V1)
-def test_v1_keeps_three_parameters(student: Student) -> None:
+def v1_keeps_three_parameters(student: Student) -> None:
     """`W_query`, `W_key` and `W_value` are parameters of shape (d_in, d_out)."""
     state.weights_are_named(make(student, V1, USUAL), USUAL, layers=False, output=False)
 
 
 @own("state", of=V2)
-def test_v2_keeps_three_linear_layers(student: Student) -> None:
+def v2_keeps_three_linear_layers(student: Student) -> None:
     """`W_query`, `W_key` and `W_value` are linear layers."""
     state.weights_are_named(make(student, V2, USUAL), USUAL, layers=True, output=False)
 
 
 @own("state", of=BOTH)
-def test_every_weight_learns_and_nothing_else_is_kept(
+def every_weight_learns_and_nothing_else_is_kept(
     name: str, student: Student, sample: Sample
 ) -> None:
     """Gradients reach every weight; the same input gives the same output, call after call."""
@@ -122,20 +120,20 @@ def test_every_weight_learns_and_nothing_else_is_kept(
 
 
 @own("state", of=V2, aspect="bias")
-def test_bias_follows_qkv_bias(student: Student) -> None:
+def bias_follows_qkv_bias(student: Student) -> None:
     """The three layers have a bias when it is asked for and only then."""
     state.bias_follows(student, V2, USUAL)
 
 
 @setting("state", of=V2, aspect="bias")
-def test_biases_take_part(student: Student, sample: Sample, observe: Observer) -> None:
+def biases_take_part(student: Student, sample: Sample, observe: Observer) -> None:
     """With `qkv_bias=True` the biases are added."""
     subject = build(student, sample, V2, BIASED)
     attention.biases_matter(observe, subject, sample.tokens("strong", BIASED))
 
 
 @setting("form", of=BOTH)
-def test_any_number_of_tokens_in_any_layout_works(
+def any_number_of_tokens_in_any_layout_works(
     name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """One token is enough, no number is built in, and a view of another tensor will do."""
@@ -145,16 +143,14 @@ def test_any_number_of_tokens_in_any_layout_works(
 
 
 @own("form", of=BOTH)
-def test_one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
+def one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
     """The output is one tensor `(T, d_out)`, and the input is left as it was."""
     subject = build(student, sample, name, SQUARE)
     state.one_tensor_comes_back(subject, sample.tokens("strong", SQUARE))
 
 
 @setting("form", of=BOTH)
-def test_double_precision_works(
-    name: str, student: Student, sample: Sample, observe: Observer
-) -> None:
+def double_precision_works(name: str, student: Student, sample: Sample, observe: Observer) -> None:
     """Converted with `.double()` the module works in float64, to its precision."""
     subject = attention.in_double(build(student, sample, name, USUAL))
     matches(observe, subject, doubled(sample.tokens("strong", USUAL)))
@@ -178,7 +174,7 @@ def pair(student: Student, sample: Sample, sizes: Sizes) -> tuple[ModuleProxy, M
 
 @own("copying", of="copy_weights")
 @cases("sizes", [USUAL, SQUARE], labels=["usual", "square"])
-def test_target_holds_the_transposed_weights_of_the_source(
+def target_holds_the_transposed_weights_of_the_source(
     sizes: Sizes, student: Student, sample: Sample
 ) -> None:
     """Afterwards each parameter of `target` is the transpose of the layer's weight in `source`."""
@@ -253,7 +249,7 @@ def weight_in(module: ModuleProxy, tensors: Mapping[str, object], path: str) -> 
 
 
 @own("copying", of="copy_weights")
-def test_source_is_left_as_it_was(student: Student, sample: Sample) -> None:
+def source_is_left_as_it_was(student: Student, sample: Sample) -> None:
     """`copy_weights` changes `target` only."""
     source, target = pair(student, sample, USUAL)
     if not registered(source) or not registered(target):
