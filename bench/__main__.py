@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from autograder.grading.executor import cores
-from bench import ours, peers, scale, stock, walled
+from bench import frames, ours, peers, scale, stock, walled
 from bench.classroom import ROOT, Member, members, write_class
 from bench.table import (
     STARTED,
@@ -38,6 +38,7 @@ PARTS = (
     "memory",
     "wall",
     "sizes",
+    "frames",
 )
 RESULT = ROOT / "results" / "bench.json"
 ENVIRONMENT = ROOT / ".venv-bench"
@@ -79,6 +80,7 @@ def measure(
         "memory": lambda: ours.memory(folder, tell),
         "wall": lambda: ours.wall(folder, tell),
         "sizes": lambda: scale.sizes(scratch, sizes, tell),
+        "frames": lambda: frames.frames(tell),
     }
     rows: list[Row] = []
     failed: list[str] = []

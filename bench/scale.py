@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.classroom import ROOT, members, write_class
-from bench.processes import MemoryWatch
+from bench.processes import MemoryWatch, run
 from bench.table import Goal, Row, Tell
 
 PROGRAM = Path(sys.executable).with_name("autograder")
@@ -19,6 +20,8 @@ SIZES = (10, 100, 1000)  # 5000 as well where somebody has the time: --sizes
 HANGING = 250
 #: A thousand in so many seconds, on two cores.
 THOUSAND, SECONDS = 1000, 100.0
+#: The same in imports of torch, so that the figure holds on a faster machine too.
+IMPORTS = 60.0
 _PAUSE, _SHARE = 0.25, 0.02  # of looks at the memory, which would cost 5 % of a class unbounded
 
 
@@ -26,6 +29,7 @@ def sizes(scratch: Path, counts: Sequence[int], tell: Tell) -> list[Row]:
     """One class after another by the whole command: right, wrong, and a few that hang."""
     rows: list[Row] = []
     for count in counts:
+        imports = [_import(), _import()]
         folder, out = scratch / f"class-of-{count}", scratch / f"class-of-{count}-out"
         write_class(members(count, HANGING), folder)
         seconds, watch = _graded(folder, out)
@@ -36,6 +40,8 @@ def sizes(scratch: Path, counts: Sequence[int], tell: Tell) -> list[Row]:
         rows.append(
             Row("sizes", f"class of {count}, wall a submission", seconds / count, "ms", goal=goal)
         )
+        if count == THOUSAND:
+            rows.append(_beside_imports(count, seconds, [*imports, _import()]))
         rows.append(
             Row("sizes", f"class of {count}, PSS of everything at its most", watch.most, "MB")
         )
@@ -44,6 +50,19 @@ def sizes(scratch: Path, counts: Sequence[int], tell: Tell) -> list[Row]:
             f" {watch.most:.0f} MB in {watch.processes} processes"
         )
     return rows
+
+
+def _import() -> float:
+    """Seconds that an import of torch takes: what this machine gives at the moment."""
+    return run([sys.executable, "-c", "import torch"])
+
+
+def _beside_imports(count: int, seconds: float, imports: Sequence[float]) -> Row:
+    """A class in imports of torch, by the clock on the wall; these lie before and after it."""
+    imported = statistics.median(imports)
+    goal = Goal("at most", IMPORTS, "ratio")
+    what = f"class of {count}, whole"
+    return Row("sizes", what, seconds, "s", seconds / imported, "import of torch", goal)
 
 
 def _graded(folder: Path, out: Path) -> tuple[float, MemoryWatch]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-Unit = Literal["s", "ms", "MB"]
+Unit = Literal["s", "ms", "MB", "frames"]
 Tell = Callable[[str], None]  # says what has been done so far
 
 # What several graders are compared by.
@@ -131,8 +131,8 @@ def _value(row: Row) -> str:
 
 def _quantity(value: float, unit: Unit) -> str:
     """A value with its unit; seconds are what is kept of every time."""
-    if unit == "MB":
-        return f"{value:.0f} MB"
+    if unit in ("MB", "frames"):
+        return f"{value:.0f} {unit}"
     return f"{value * 1000:.0f} ms" if unit == "ms" else f"{value:.2f} s"
 
 

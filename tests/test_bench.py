@@ -13,12 +13,17 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # the bench is a folder of the checkout, not of the package
 
 from autograder.assignment.assignment import load_assignment  # noqa: E402
+from autograder.grading.exchange import Request  # noqa: E402
+from autograder.grading.judge import Judge  # noqa: E402
+from autograder.sandbox.host.guest_process import GuestProcess  # noqa: E402
+from autograder.sandbox.host.room import NameSpec, Sandbox  # noqa: E402
 from autograder.submissions.submission import read_submission  # noqa: E402
 from bench import ours, stock, walled  # noqa: E402
 from bench.__main__ import with_ratios  # noqa: E402
 from bench.classroom import Member, as_cell, members, write_class  # noqa: E402
 from bench.figure import figure, measured  # noqa: E402
 from bench.floor import Timed  # noqa: E402
+from bench.frames import MOST, counted  # noqa: E402
 from bench.kernel_checks import CHECKS, call_of, source_of  # noqa: E402
 from bench.notebooks import Cell, filled, read  # noqa: E402
 from bench.table import STARTED, WHOLE, Bench, Goal, Row, median_interval, summary, text  # noqa: E402
@@ -202,6 +207,23 @@ class TestTheTable:
     def test_cannot_tell_an_interval_of_one_end(self) -> None:
         with pytest.raises(ValueError, match="too few"):
             median_interval([1.0])
+
+
+class TestFrames:
+    def test_a_frame_is_counted_with_its_questions_and_nothing_is_left_behind(self) -> None:
+        ask_each = GuestProcess.ask_each
+        assignment = load_assignment(ROOT)
+        names = tuple(
+            NameSpec(spec.name, spec.module, spec.kind, spec.parameters)
+            for spec in assignment.name_specs
+        )
+        submission = read_submission(assignment.solutions, assignment.limits)
+        with Sandbox(assignment.limits, names, "process") as sandbox, counted() as parts:
+            Judge(assignment, sandbox, b"").grade(Request(submission))
+        assert parts[0] == 1  # loading
+        assert len(parts) <= MOST
+        assert max(parts) > 50
+        assert GuestProcess.ask_each is ask_each
 
 
 class TestTheFigure:
