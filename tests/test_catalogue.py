@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import nn
 
-import autograder.checks
+import autograder.attention.checks
 import autograder.scoring.verdict
 from autograder.assignment.assignment import Stage, load_assignment
 from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
@@ -22,7 +22,7 @@ from autograder.release.stubs import leaks
 from autograder.release.template import solution_lines
 
 ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
-CHECKS = Path(autograder.checks.__file__).parent
+CHECKS = Path(autograder.attention.checks.__file__).parent
 # What checks of several stages are made of.
 SHARED = ("state.py", "attention.py", "dropout.py", "subject.py")
 

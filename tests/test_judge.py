@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from autograder.assignment.assignment import load_assignment
+from autograder.checks import plugin
 from autograder.checks.plugin import check_files, equivalents_of
 from autograder.grading.judge import INI, UNUSED_PLUGINS
 
@@ -108,9 +109,9 @@ def test_equivalents_define_functions_of_their_stage_and_nothing_else() -> None:
         assert functions <= set(ASSIGNMENT.stage(stage).names)
 
 
-def test_the_session_has_a_configuration_of_its_own_beside_the_checks() -> None:
+def test_the_session_has_a_configuration_of_its_own() -> None:
     assert INI.is_file()
-    assert INI.parent == check_files(ASSIGNMENT)[0].parent
+    assert INI.parent == Path(plugin.__file__).parent
 
 
 def test_no_plugin_is_turned_off_twice() -> None:
