@@ -69,13 +69,13 @@ doctor: $(READY)  ## tell what this machine offers
 	$(BIN)/autograder doctor
 
 attacks: $(READY)  ## try every attack at both upper levels, as root and as an ordinary user
-	$(BIN)/python -P tests/attacks/table.py
+	$(BIN)/python -m tests.attacks.table
 
 # Parts and sizes: make soak SOAK="--only frames --frames 1000000"
 SOAK ?=
 
 soak: $(READY)  ## hostile frames by the 100,000, kills at random moments (some minutes)
-	$(BIN)/python -P tests/soak $(SOAK)
+	$(BIN)/python -m tests.soak $(SOAK)
 
 # What `make bench` compares with lives in an environment of its own, and stays out of git.
 PEERS := .venv-bench
