@@ -10,8 +10,8 @@ READY := $(VENV)/.ready
 TORCH_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade practice test lint format release figures calibrate seccomp doctor attacks \
-	soak bench clean
+.PHONY: help setup grade practice test lint format docs release figures calibrate seccomp doctor \
+	attacks soak bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ lint: $(READY)  ## style and types
 format: $(READY)  ## bring the code into the common format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
+
+docs: $(READY)  ## build the docs as a site, into build/site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open build/site/index.html; with its search: $(BIN)/python -m http.server --directory build/site"
 
 release: $(READY)  ## build template, notebooks and bundles from the solutions
 	$(BIN)/autograder release all
