@@ -10,8 +10,8 @@ READY := $(VENV)/.ready
 TORCH_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade practice test lint format release figures calibrate seccomp doctor attacks \
-	soak bench clean
+.PHONY: help setup grade practice test lint format docs release figures calibrate seccomp doctor \
+	attacks soak bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,10 @@ format: $(READY)  ## bring the code into the common format
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
+docs: $(READY)  ## build the docs as a site, into build/site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "open build/site/index.html; with its search: $(BIN)/python -m http.server --directory build/site"
+
 release: $(READY)  ## build template, notebooks and bundles from the solutions
 	$(BIN)/autograder release all
 
@@ -69,13 +73,13 @@ doctor: $(READY)  ## tell what this machine offers
 	$(BIN)/autograder doctor
 
 attacks: $(READY)  ## try every attack at both upper levels, as root and as an ordinary user
-	$(BIN)/python -P tests/attacks/table.py
+	$(BIN)/python -m tests.attacks.table
 
 # Parts and sizes: make soak SOAK="--only frames --frames 1000000"
 SOAK ?=
 
 soak: $(READY)  ## hostile frames by the 100,000, kills at random moments (some minutes)
-	$(BIN)/python -P tests/soak $(SOAK)
+	$(BIN)/python -m tests.soak $(SOAK)
 
 # What `make bench` compares with lives in an environment of its own, and stays out of git.
 PEERS := .venv-bench

@@ -1,26 +1,32 @@
-"""What all tests share."""
+"""What all tests share: the assignment, one worker, one thread, and what may be skipped."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import msgspec
 import pytest
+import torch
 from hypothesis import settings
 
 from autograder.assignment.assignment import load_assignment
 from autograder.diagnosis.fingerprint import Trace
 from autograder.gradebook.gradebook import Gradebook, Record
 from autograder.grading.grading import report_class
+from autograder.grading.worker import Worker
 from autograder.results.details import Details
 from autograder.results.grading_key import GradingKey
 from autograder.results.result import decode_result
 
+ROOT = Path(__file__).resolve().parents[1]
+ASSIGNMENT = load_assignment(ROOT)
+GOLDEN = Path(__file__).parent / "golden"
+
 # The self-check is imported alone: the template's folder on the path would make its `attention` a
 # library to everything that is loaded in this process.
-SELFCHECK = Path(__file__).resolve().parents[1] / "student_template" / "selfcheck"
+SELFCHECK = ROOT / "student_template" / "selfcheck"
 _spec = spec_from_file_location("selfcheck", SELFCHECK / "__init__.py")
 assert _spec is not None
 assert _spec.loader is not None
@@ -32,13 +38,28 @@ settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_thread() -> Iterator[None]:
+    """As in the worker: for small tensors, and on a busy machine, threads only wait."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def worker() -> Iterator[Worker]:
+    """The worker of the assignment, for whoever neither ends it nor needs limits of his own."""
+    with Worker(ASSIGNMENT.folder, "process") as held:
+        yield held
+
+
 @pytest.fixture(scope="session")
 def class_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     """Gives, for a number of students, a folder with their gradebook and pages.
 
     The results are those of the example class, multiplied; some share an unknown mistake.
     """
-    assignment = load_assignment()
     results = [decode_result(file.read_bytes()) for file in sorted(GOLDEN.glob("*.json"))]
 
     def record(number: int) -> Record:
@@ -56,7 +77,7 @@ def class_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     def made(size: int) -> Path:
         folder = tmp_path_factory.mktemp(f"class-{size}")
         with Gradebook(folder, create=True) as book:
-            run = book.begin(assignment.folder, GradingKey(*"abcdefghi"), ())
+            run = book.begin(ASSIGNMENT.folder, GradingKey(*"abcdefghi"), ())
             for number in range(size):
                 book.add(run, record(number), reusable=True)
             book.finish(run, "finished")
@@ -66,7 +87,6 @@ def class_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
     return made
 
 
-GOLDEN = Path(__file__).parent / "golden"
 #: Two who share an unknown mistake in one name, and one whose own is another.
 FINGERPRINTS = {
     student: {"MultiHeadAttention": (Trace((2, 3), numbers, 2.0),)}

@@ -6,14 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.errors import UsageError
 from autograder.exports.grades import grades_csv
 from autograder.gradebook.adjustments import Adjustment, adjusted, adjusted_results, place_of
 from autograder.gradebook.gradebook import Gradebook
 from autograder.results.result import CriterionResult, Result, StageResult
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment()
 STAGES = ASSIGNMENT.stages
 READ = Adjustment("ada", "causal", "masking", 7.0, "read by me")
 

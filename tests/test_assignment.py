@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from autograder.assignment import assignment as module
 from autograder.assignment.assignment import Assignment, anchors, load_assignment
 from autograder.errors import UsageError
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 OURS = ROOT / "assignments" / "attention" / "assignment.toml"
 
 SMALL = """\

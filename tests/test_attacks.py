@@ -4,18 +4,12 @@ What each tries is told in attacks/manifest.toml; what is looked at afterwards i
 `make attacks` tries them at both upper levels and as an ordinary user as well.
 """
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from autograder.submissions.submission import read_submission
-
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "attacks"))
-
-from arena import SUBMISSIONS, Arena, Attack, course, manifest  # noqa: E402
+from tests.attacks.arena import SUBMISSIONS, Arena, Attack, course, manifest
 
 pytestmark = pytest.mark.alone
 ATTACKS = manifest()

@@ -9,25 +9,23 @@ import pytest
 import torch
 from torch import nn
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # the bench is a folder of the checkout, not of the package
-
-from autograder.assignment.assignment import load_assignment  # noqa: E402
-from autograder.grading.exchange import Request  # noqa: E402
-from autograder.grading.judge import Judge  # noqa: E402
-from autograder.sandbox.host.guest_process import GuestProcess  # noqa: E402
-from autograder.sandbox.host.room import NameSpec, Sandbox  # noqa: E402
-from autograder.submissions.submission import read_submission  # noqa: E402
-from bench import ours, stock, walled  # noqa: E402
-from bench.__main__ import with_ratios  # noqa: E402
-from bench.classroom import Member, as_cell, members, write_class  # noqa: E402
-from bench.figure import figure, measured  # noqa: E402
-from bench.floor import Timed  # noqa: E402
-from bench.frames import MOST, counted  # noqa: E402
-from bench.kernel_checks import CHECKS, call_of, source_of  # noqa: E402
-from bench.notebooks import Cell, filled, read  # noqa: E402
-from bench.table import STARTED, WHOLE, Bench, Goal, Row, median_interval, summary, text  # noqa: E402
-from bench.unexplained import Spent  # noqa: E402
+from autograder.assignment.assignment import load_assignment
+from autograder.grading.exchange import Request
+from autograder.grading.judge import Judge
+from autograder.sandbox.host.guest_process import GuestProcess
+from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.submissions.submission import read_submission
+from bench import ours, stock, walled
+from bench.__main__ import with_ratios
+from bench.classroom import Member, as_cell, members, write_class
+from bench.figure import figure, measured
+from bench.floor import Timed
+from bench.frames import MOST, counted
+from bench.kernel_checks import CHECKS, call_of, source_of
+from bench.notebooks import Cell, filled, read
+from bench.table import STARTED, WHOLE, Bench, Goal, Row, median_interval, summary, text
+from bench.unexplained import Spent
+from tests.conftest import ROOT
 
 
 def failing_checks(cells: tuple[str, ...]) -> list[str]:

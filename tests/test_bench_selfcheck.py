@@ -1,16 +1,12 @@
 """`bench.selfcheck` ends whatever happens, and tells what it waited for."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pexpect", reason="a terminal is played on POSIX systems")
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))  # the bench is a folder of the checkout, not of the package
-
-from bench import selfcheck  # noqa: E402
-from bench.selfcheck import DidNotCome, Terminal, timed  # noqa: E402
+from bench import selfcheck
+from bench.selfcheck import DidNotCome, Terminal, timed
 
 HANGS = "print('so far', flush=True)\nimport time\ntime.sleep(600)\n"
 

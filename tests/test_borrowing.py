@@ -1,13 +1,11 @@
 """Who made a mistake and who only calls whoever did; and how few guests it takes to tell."""
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.checks.borrowing import borrowed_in
 from autograder.checks.check_spec import equivalents_of
 from autograder.checks.evidence import Evidence, Outcome
@@ -15,8 +13,8 @@ from autograder.checks.marks import Check
 from autograder.checks.session import CheckSession, functions_in, only_functions
 from autograder.results.result import Status
 from autograder.sandbox.host.loaded import LoadReport
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 EQUIVALENTS = equivalents_of(ASSIGNMENT)
 FIRST = ASSIGNMENT.stage("simplified")
 CAUSAL = ASSIGNMENT.stage("causal")

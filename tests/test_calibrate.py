@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.calibration.proof import PARTS, Plan, compare_survivors, graded
 from autograder.calibration.table import shortfalls
 from autograder.calibration.variants import (
@@ -21,9 +20,8 @@ from autograder.errors import MissingRequirement, UsageError
 from autograder.grading.executor import LocalExecutor, cores
 from autograder.grading.worker import Worker
 from autograder.submissions.submission import SourceFile, Submission
+from tests.conftest import ASSIGNMENT
 
-ROOT = Path(__file__).resolve().parents[1]
-ASSIGNMENT = load_assignment(ROOT)
 FOLDER = variants_folder(ASSIGNMENT)
 
 

@@ -2,11 +2,9 @@
 
 import ast
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.calibration.edits import (
     Change,
     Edit,
@@ -20,8 +18,8 @@ from autograder.calibration.edits import (
 )
 from autograder.calibration.variants import variants_folder
 from autograder.errors import UsageError
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 FOLDER = variants_folder(ASSIGNMENT)
 SOURCE = """\
 def scale(x):

@@ -2,11 +2,9 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.calibration import operators
 from autograder.calibration.cases import Part
 from autograder.calibration.mutants import (
@@ -20,8 +18,8 @@ from autograder.calibration.mutants import (
     survivors,
 )
 from autograder.calibration.sameness import QUESTIONS, first_difference
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SOURCES = sources_of(ASSIGNMENT)
 
 

@@ -2,12 +2,10 @@
 
 import re
 from concurrent.futures import Future
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from autograder.assignment.assignment import load_assignment
 from autograder.calibration.cases import (
     EVERY_POINT,
     NO_POINT,
@@ -24,9 +22,8 @@ from autograder.errors import InternalError
 from autograder.grading.exchange import Graded
 from autograder.results.result import SCHEMA, Result
 from autograder.submissions.submission import Submission
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-ASSIGNMENT = load_assignment(ROOT)
 FOLDER = variants_folder(ASSIGNMENT)
 
 

@@ -12,17 +12,17 @@ import pytest
 import torch
 from torch import nn
 
-import autograder.checks
+import autograder.attention.checks
 import autograder.scoring.verdict
-from autograder.assignment.assignment import Stage, load_assignment
+from autograder.assignment.assignment import Stage
 from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
 from autograder.diagnosis.chain import Given
 from autograder.errors import InternalError
 from autograder.release.stubs import leaks
 from autograder.release.template import solution_lines
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
-CHECKS = Path(autograder.checks.__file__).parent
+CHECKS = Path(autograder.attention.checks.__file__).parent
 # What checks of several stages are made of.
 SHARED = ("state.py", "attention.py", "dropout.py", "subject.py")
 

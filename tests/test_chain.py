@@ -1,7 +1,7 @@
 """The chain with every step right is attention: it equals what PyTorch itself computes."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import msgspec
 import pytest
@@ -16,15 +16,6 @@ from autograder.diagnosis import chain
 from autograder.diagnosis.chain import Chain, Given, StepRaises, Values, run
 
 ROLES = ("query", "key", "value")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """As in the worker; on a busy machine many threads only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def numbers(seed: int, *shape: int) -> Tensor:

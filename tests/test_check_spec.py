@@ -1,17 +1,14 @@
 """The hidden checks of an assignment are found, each with a stable name and what it asks for."""
 
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.checks import check_spec
 from autograder.checks.check_spec import checks_in, equivalents_of, hidden_checks, specs_of
 from autograder.checks.marks import values
 from autograder.errors import InternalError
-
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
+from tests.conftest import ASSIGNMENT
 
 SOURCE = '''
 from autograder.checks.marks import cases, values

@@ -14,7 +14,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.feedback.class_page import class_page
 from autograder.feedback.plain import file_name
 from autograder.gradebook.adjustments import Adjustment
@@ -23,8 +22,8 @@ from autograder.gradebook.gradebook import Gradebook
 from autograder.gradebook.similarity import Pair
 from autograder.results.details import read_details
 from autograder.results.result import Result
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment()
 STAGES = ASSIGNMENT.stages
 SIZES = (1, 2, 30, 500)
 FEW, ENOUGH = 10, 30

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from rich.console import Console
 
-from autograder.assignment.assignment import load_assignment
 from autograder.feedback.class_text import class_text
 from autograder.gradebook.class_analysis import Graded
 from autograder.gradebook.similarity import Pair
 from autograder.grading.grading import report_class
 from autograder.results.details import Details
 from autograder.results.result import Result
+from tests.conftest import ASSIGNMENT
 
-STAGES = load_assignment().stages
+STAGES = ASSIGNMENT.stages
 
 
 def shown(graded: tuple[Graded, ...], similar: list[Pair] | None = None, width: int = 120) -> str:

@@ -13,7 +13,6 @@ import pytest
 from typer.testing import CliRunner
 from typer.testing import Result as Outcome
 
-from autograder.assignment.assignment import load_assignment
 from autograder.cli.main import app
 from autograder.gradebook.gradebook import Gradebook, Record
 from autograder.gradebook.similarity import Pair
@@ -26,8 +25,8 @@ from autograder.results.result import (
     ShareResult,
     StageResult,
 )
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment()
 KEY = GradingKey(*"abcdefghi")
 
 

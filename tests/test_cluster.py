@@ -11,19 +11,17 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.assignment.secret import load_secret
 from autograder.errors import MissingRequirement
 from autograder.grading.cluster import ClusterExecutor
 from autograder.grading.cluster_worker import Facts, facts, processor
 from autograder.results.grading_key import grading_key
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples" / "submissions"
 VARIANTS = Path(__file__).parent / "variants" / "right"
 RIGHT = ("einsum", "fused", "where")
 SOME = ("ben.py", "grace.py", "milan.py")
-ASSIGNMENT = load_assignment(ROOT)
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.conftest import ROOT
+
 BIN = Path(sys.executable).parent
 CLASS = ROOT / "examples" / "submissions"
 PAGES = ("lms.md", "github.md")

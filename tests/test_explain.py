@@ -4,16 +4,14 @@ Each program is plain PyTorch and knows nothing of the chain or the catalogue.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 import torch
 from msgspec import structs
 from torch import Tensor
 
-from autograder.assignment.assignment import load_assignment
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
 from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, run, scaling
@@ -27,8 +25,8 @@ from autograder.diagnosis.explain import (
     null_program,
     separated,
 )
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SAMPLE = Sample(b"what the tests of explanations use")
 SMALL = (Sizes(d_in=7, d_out=5, tokens=6), Sizes(d_in=4, d_out=11, tokens=9))
 BATCHED = (
@@ -42,15 +40,6 @@ HEADS = (
 
 Weights = Mapping[str, Tensor]
 Program = Callable[[Given], Tensor]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """As in the worker; on a busy machine many threads only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def catalogue(stage: str) -> Catalogue:

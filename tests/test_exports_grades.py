@@ -2,11 +2,11 @@
 
 import csv
 
-from autograder.assignment.assignment import load_assignment
 from autograder.exports.grades import grades_csv
 from autograder.results.result import Result, StageResult
+from tests.conftest import ASSIGNMENT
 
-STAGES = load_assignment().stages[:2]
+STAGES = ASSIGNMENT.stages[:2]
 
 
 def rows(*results: Result) -> list[list[str]]:

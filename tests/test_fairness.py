@@ -4,13 +4,11 @@ Whole submissions are graded: right sources of `tests/variants/right`, some with
 """
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.assignment.secret import VARIABLE
 from autograder.calibration.cases import lost
 from autograder.calibration.edits import Edited, all_edited
@@ -18,23 +16,10 @@ from autograder.calibration.variants import overlaid, variants_folder
 from autograder.grading.worker import Worker
 from autograder.results.result import CriterionResult, Result
 from autograder.submissions.submission import Submission, read_submission
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 FOLDER = variants_folder(ASSIGNMENT)
 EDITED = {base.name: base for base in all_edited(ASSIGNMENT, FOLDER)}
-
-
-@contextmanager
-def working() -> Iterator[Worker]:
-    with Worker(ASSIGNMENT.folder, "process") as worker:
-        yield worker
-        worker.kill()
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with working() as worker:
-        yield worker
 
 
 def right(name: str) -> Submission:
@@ -205,7 +190,7 @@ def test_tolerance_never_decides_between_right_forms_whatever_the_inputs(
     file.write_text(secret)
     file.chmod(0o600)
     monkeypatch.setenv(VARIABLE, os.fspath(file))
-    with working() as worker:
+    with Worker(ASSIGNMENT.folder, "process") as worker:
         scores = {form: worker.grade(right(form)).result.score for form in FORMS}
     assert scores == dict.fromkeys(FORMS, 100.0)
 

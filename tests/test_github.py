@@ -12,8 +12,8 @@ import yaml
 
 from autograder.assignment.assignment import load_assignment
 from autograder.release.template import build_template
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 STUDENT = ROOT / "student_template" / ".github" / "workflows" / "public-checks.yml"
 TEACHER = ROOT / "assignments" / "attention" / "github" / "grade-class.yml"
 SUMMARY = ROOT / "student_template" / ".github" / "summary.py"

@@ -9,18 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.assignment.secret import PRACTICE, VARIABLE
 from autograder.grading.executor import LocalExecutor
 from autograder.grading.grading import Entry, Job, entries_of, grade_class
 from autograder.grading.worker import Worker
 from autograder.results.grading_key import grading_key
 from autograder.results.result import Result, decode_result
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 GOLDEN = Path(__file__).parent / "golden"
 WRITE = "AUTOGRADER_WRITE_GOLDEN"
-ASSIGNMENT = load_assignment(ROOT)
 CLASS = entries_of(ROOT / "examples" / "submissions", Path("elsewhere"))
 every_student = pytest.mark.parametrize("student", [entry.name for entry in CLASS])
 

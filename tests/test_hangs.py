@@ -17,8 +17,8 @@ from autograder.results.result import Result, decode_result, encode_result
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.host.student import StudentKilled, StudentTimeout
 from autograder.submissions.submission import SourceFile, Submission, read_submission
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 RIGHT = Path(__file__).parent / "variants" / "right"
 ENDLESS = "while True: pass"
 SLEEP = "import time\ntime.sleep(10**6)"

@@ -4,15 +4,12 @@ The list was gathered from questions that people ask, from issues and from publi
 that changes outputs, state, training or errors has an entry, and each entry programs that make it.
 """
 
-from pathlib import Path
-
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.calibration.variants import variants_folder, wrong_variants
 from autograder.diagnosis.catalogue import load_catalogue
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 FOLDER = variants_folder(ASSIGNMENT)
 VARIANTS = wrong_variants(FOLDER)
 

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 import torch
 
-from autograder.assignment.assignment import Assignment, Forbidden, load_assignment
+from autograder.assignment.assignment import Assignment, Forbidden
 from autograder.checks.session import counted_for
 from autograder.sandbox.guest.library import is_attention
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.host.student import Reply
 from autograder.submissions.submission import SourceFile
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment()
 NAMES = (NameSpec("attend", "simplified", "function", ("s",)),)
 INPUT = torch.linspace(-1, 1, 24).reshape(1, 2, 3, 4)
 

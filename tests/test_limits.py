@@ -22,8 +22,8 @@ from autograder.sandbox.host.student import (
     StudentTimeout,
 )
 from autograder.submissions.submission import SourceFile, Submission
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 LIMITS = Limits(
     load_seconds=1.0,
     call_seconds=0.5,

@@ -223,7 +223,7 @@ class TestLibraries:
         "statement",
         [
             "import autograder",
-            "from autograder.sandbox import wire",
+            "from autograder.sandbox.protocol import wire",
             "import importlib; importlib.import_module('autograder.grading.judge')",
         ],
     )

@@ -375,7 +375,7 @@ class TestWhatScriptsExpect:
 TRAINS = """
 import sys
 import torch
-from autograder.sandbox import loading
+from autograder.sandbox.guest import loading
 from autograder.sandbox.protocol.wire import SourceFile
 lines = [
     "import torch",

@@ -7,18 +7,16 @@ seen on one machine and not on the next. What is the same by nature is listed he
 from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 import torch
 
-from autograder.assignment.assignment import load_assignment
 from autograder.calibration import margins
 from autograder.calibration.margins import ROOM, Inputs, Margin, Outputs, tolerances
 from autograder.checks.sample import Sample
 from autograder.diagnosis.catalogue import Catalogue, load_catalogue
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SECRETS = (b"practice", b"a course that takes its exam seriously", b"one more term's secret")
 
 #: Name and mistake: the inputs on which it is no mistake, and why.
@@ -51,15 +49,6 @@ ONE_PROGRAM_IN = {
 NOTHING_DONE = {
     ("causal_mask", "zeros", "no-mask"),
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """As in the worker; on a busy machine many threads only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @cache

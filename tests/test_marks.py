@@ -1,17 +1,15 @@
 """Hidden checks as a whole: each says what it judges, and together they judge everything."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from autograder.assignment.assignment import Share, Stage, load_assignment
+from autograder.assignment.assignment import Share, Stage
 from autograder.checks import marks
 from autograder.checks.check_spec import checks_in, modules_of
 from autograder.checks.marks import ATTRIBUTE, Check, criterion, own, setting, values
 from autograder.diagnosis.catalogue import load_catalogue
-
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
+from tests.conftest import ASSIGNMENT
 
 
 def marked_checks(stage: Stage) -> Iterator[tuple[str, dict[str, Check]]]:

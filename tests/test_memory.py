@@ -1,11 +1,8 @@
 """What is remembered from one submission to the next, and that nobody's result depends on it."""
 
-from pathlib import Path
-
 import pytest
 import torch
 
-from autograder.assignment.assignment import load_assignment
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis import explain
 from autograder.diagnosis.catalogue import load_catalogue
@@ -13,8 +10,8 @@ from autograder.diagnosis.chain import Given, run
 from autograder.diagnosis.memory import Memory, numbers_of
 from autograder.diagnosis.prefixes import options_of
 from autograder.diagnosis.search import MOST_REPLACED, Level, Search
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 CATALOGUE = load_catalogue(ASSIGNMENT.stage("trainable").misconceptions)
 NAME = "SelfAttention_v1"
 CHAIN = CATALOGUE.chains[NAME]

@@ -1,16 +1,14 @@
 """How a name stands as a whole, from what its checks saw."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from autograder.assignment.assignment import load_assignment
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.checks.marks import Check
 from autograder.checks.sample import Sample, Sizes
@@ -20,8 +18,8 @@ from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Observation
 from autograder.results.result import Status
 from autograder.scoring.name_status import NameStatus, is_base, name_status_of
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SAMPLE = Sample(b"what the tests of standings use")
 NAME = "CausalAttention"
 BASE = Check(NAME, "values", rationale="The output is the reference's.")
@@ -31,15 +29,6 @@ SHORT = Sizes(d_in=7, d_out=5, tokens=6, batch=2, context_length=8)
 WHOLE = Sizes(d_in=4, d_out=10, tokens=8, batch=3, context_length=8)
 
 Program = Callable[[Given], Tensor]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """As in the worker; on a busy machine many threads only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 #: Enough of the catalogue for what is tested here; all of it takes seconds to search.

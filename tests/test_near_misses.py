@@ -5,20 +5,17 @@ graded as a whole: a row of the interface's last section, what it may cost, what
 """
 
 import tomllib
-from collections.abc import Iterator
-from pathlib import Path
 
 import msgspec
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.calibration.cases import lost
 from autograder.calibration.variants import BASE, overlaid, variants_folder
 from autograder.grading.worker import Worker
 from autograder.results.result import Result
 from autograder.submissions.submission import Submission, read_submission
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 FOLDER = variants_folder(ASSIGNMENT)
 RIGHT = read_submission(FOLDER / "right" / BASE, ASSIGNMENT.limits)
 
@@ -62,12 +59,6 @@ def slipped(slip: Slip) -> Submission:
     for module, source in sources.items():
         found = overlaid(found, f"{module}.py", source.encode(), "near")
     return found
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker(ASSIGNMENT.folder, "process") as worker:
-        yield worker
 
 
 def everything_told(result: Result) -> str:

@@ -12,15 +12,14 @@ import msgspec
 import pytest
 from playwright.sync_api import Browser, Error, Page, sync_playwright
 
-from autograder.assignment.assignment import load_assignment
 from autograder.gradebook.class_analysis import Graded
 from autograder.grading.result_files import write_class, write_student
 from autograder.results.details import AttentionSeen, Details, HeadWeights, Matrix
 from autograder.results.result import CriterionResult, Result, StageResult
+from tests.conftest import ASSIGNMENT
 
 PATIENCE = 300_000  # milliseconds until a busy machine is taken for a broken one
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-ASSIGNMENT = load_assignment()
 STAGES = ASSIGNMENT.stages[2:3]
 HOSTILE = "<img src=x onerror=document.title='owned'>"
 WORDS = ("Your", "journey", "starts", "with", "one", "step")

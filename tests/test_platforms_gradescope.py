@@ -14,17 +14,14 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
-
-import notebook_class  # noqa: E402
-
-from autograder.assignment.assignment import Assignment, load_assignment  # noqa: E402
-from autograder.errors import UsageError  # noqa: E402
-from autograder.platforms.results_json import Results, check  # noqa: E402
-from autograder.release.gradescope import bundle, bundle_files, pinned  # noqa: E402
-from autograder.sandbox.host.ladder import lack  # noqa: E402
-from autograder.sandbox.host.launch import LEVELS  # noqa: E402
+from autograder.assignment.assignment import Assignment, load_assignment
+from autograder.errors import UsageError
+from autograder.platforms.results_json import Results, check
+from autograder.release.gradescope import bundle, bundle_files, pinned
+from autograder.sandbox.host.ladder import lack
+from autograder.sandbox.host.launch import LEVELS
+from tests.conftest import ROOT
+from tests.notebooks import notebook_class
 
 SECRET = "a secret of this course alone"
 # What a container like the platform's offers: no user namespaces, so no bubblewrap.

@@ -15,23 +15,18 @@ import pytest
 from nbformat import v4
 from nbgrader.api import Gradebook
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
+from autograder.errors import UsageError
+from autograder.platforms.nbgrader import check_points, fill, is_explained
+from autograder.platforms.warm import unreadable
+from autograder.release import stubs
+from autograder.release.nbgrader import nbgrader_files
+from autograder.release.template import solution_lines
+from autograder.results.criterion_keys import criteria_of, results_of
+from autograder.results.result import Result, decode_result
+from tests.conftest import ASSIGNMENT, ROOT
+from tests.notebooks import notebook_class
 
-import notebook_class  # noqa: E402
-
-from autograder.assignment.assignment import load_assignment  # noqa: E402
-from autograder.errors import UsageError  # noqa: E402
-from autograder.platforms.nbgrader import check_points, fill, is_explained  # noqa: E402
-from autograder.platforms.warm import unreadable  # noqa: E402
-from autograder.release import stubs  # noqa: E402
-from autograder.release.nbgrader import nbgrader_files  # noqa: E402
-from autograder.release.template import solution_lines  # noqa: E402
-from autograder.results.criterion_keys import criteria_of, results_of  # noqa: E402
-from autograder.results.result import Result, decode_result  # noqa: E402
-
-ATTENTION = load_assignment(ROOT)
-CRITERIA = criteria_of(ATTENTION)
+CRITERIA = criteria_of(ASSIGNMENT)
 BIN = Path(sys.executable).parent
 DUE = datetime(2030, 1, 10)
 LATE = "\nfrom nbgrader.plugins import LateSubmissionPlugin\n" + (
@@ -144,12 +139,12 @@ def pages(graded: Course) -> dict[str, str]:
 
 class TestTheReleasedNotebooks:
     def test_building_the_sources_again_changes_nothing(self) -> None:
-        place = ATTENTION.folder / "nbgrader"
-        for name, data in nbgrader_files(ATTENTION, place).items():
+        place = ASSIGNMENT.folder / "nbgrader"
+        for name, data in nbgrader_files(ASSIGNMENT, place).items():
             assert (place / name).read_bytes() == data, name
 
     def test_they_give_no_solution_away(self, released: Course) -> None:
-        secrets = solution_lines(ATTENTION)
+        secrets = solution_lines(ASSIGNMENT)
         for path in (released.root / "release").rglob("*.ipynb"):
             cells = json.loads(path.read_text("utf-8"))["cells"]
             text = "\n".join("".join(cell["source"]) for cell in cells)
@@ -162,7 +157,7 @@ class TestTheReleasedNotebooks:
                 notebook.name: notebook.max_score
                 for notebook in gradebook.find_assignment("attention").notebooks
             }
-        assert found == {stage.handout.stem: stage.points for stage in ATTENTION.stages}
+        assert found == {stage.handout.stem: stage.points for stage in ASSIGNMENT.stages}
 
     def test_a_grade_cell_names_its_criterion_and_asks_nothing(self, released: Course) -> None:
         with Gradebook(released.db_url) as gradebook:
@@ -192,7 +187,7 @@ class TestTheGrades:
     ) -> None:
         assert len(expected) == 10
         for student, result in expected.items():
-            wanted = {name: each.score for name, each in results_of(result, ATTENTION).items()}
+            wanted = {name: each.score for name, each in results_of(result, ASSIGNMENT).items()}
             assert graded.scores(student) == wanted, student
 
     def test_the_class_is_what_it_was_made_to_be(self, expected: dict[str, Result]) -> None:
@@ -299,7 +294,7 @@ class TestCellsThatTheKitDoesNotKnow:
     def test_an_automatic_test_of_a_teachers_own_is_refused(self) -> None:
         cell = v4.new_code_cell("assert True", metadata=marked("own-test", points=3))
         with pytest.raises(UsageError, match="the cell own-test is an automatic test"):
-            fill(v4.new_notebook(cells=[cell]), {}, unreadable(ATTENTION, "x", ""), True)
+            fill(v4.new_notebook(cells=[cell]), {}, unreadable(ASSIGNMENT, "x", ""), True)
 
     def test_a_manually_graded_answer_and_a_test_of_no_points_are_left_alone(self) -> None:
         cells = [
@@ -307,11 +302,11 @@ class TestCellsThatTheKitDoesNotKnow:
             v4.new_code_cell("", metadata=marked("check-softmax", points=0)),
         ]
         notebook = v4.new_notebook(cells=cells)
-        fill(notebook, {}, unreadable(ATTENTION, "x", ""), True)
+        fill(notebook, {}, unreadable(ASSIGNMENT, "x", ""), True)
         assert [cell.outputs for cell in notebook.cells] == [[], []]
 
     def test_points_that_changed_since_are_an_error(self) -> None:
-        earned = results_of(unreadable(ATTENTION, "x", ""), ATTENTION)
+        earned = results_of(unreadable(ASSIGNMENT, "x", ""), ASSIGNMENT)
         check_points({"causal-masking": 9.0}, earned)
         with pytest.raises(
             UsageError, match="causal-masking is worth 8 points and the criterion 9"
@@ -331,8 +326,8 @@ class TestCellsThatTheKitDoesNotKnow:
     def test_reasons_are_shown_as_the_policy_says(
         self, policy: str, due: datetime | None, explained: bool
     ) -> None:
-        feedback = msgspec.structs.replace(ATTENTION.feedback, explanations=policy)
-        assignment = msgspec.structs.replace(ATTENTION, feedback=feedback)
+        feedback = msgspec.structs.replace(ASSIGNMENT.feedback, explanations=policy)
+        assignment = msgspec.structs.replace(ASSIGNMENT, feedback=feedback)
         assert is_explained(assignment, due) is explained
         cell = v4.new_code_cell("", metadata=marked("causal-masking", points=9))
         result = unreadable(assignment, "x", "A telling reason.")

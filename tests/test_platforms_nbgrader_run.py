@@ -15,7 +15,6 @@ from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import CheckCellMetadata, OverwriteCells
 from traitlets.config import Config
 
-from autograder.assignment.assignment import load_assignment
 from autograder.assignment.secret import VARIABLE
 from autograder.platforms import nbgrader_run
 from autograder.platforms.nbgrader import (
@@ -28,9 +27,7 @@ from autograder.platforms.nbgrader import (
 from autograder.platforms.nbgrader_run import Released, Run, next_submitted, run_of
 from autograder.platforms.warm import unreadable
 from autograder.results.result import Result
-
-ROOT = Path(__file__).resolve().parents[1]
-ATTENTION = load_assignment(ROOT)
+from tests.conftest import ASSIGNMENT
 
 
 class Converter:
@@ -95,7 +92,7 @@ class FakeJudge:
 
     def grade(self, place: Path, name: str) -> Result:
         self.graded.append(name)
-        return unreadable(ATTENTION, name, "")
+        return unreadable(ASSIGNMENT, name, "")
 
 
 @dataclass
@@ -131,7 +128,7 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
 
 class TestARun:
     def test_knows_the_kits_notebooks_from_the_gradebook(self, course: Course) -> None:
-        run = Run(ATTENTION, "")
+        run = Run(ASSIGNMENT, "")
         ours = run.released(course.told())
         assert ours is not None
         assert ours.points == {"causal-masking": 9.0}
@@ -143,7 +140,7 @@ class TestARun:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         judge = FakeJudge()
-        run = Run(ATTENTION, "")
+        run = Run(ASSIGNMENT, "")
         monkeypatch.setattr(run, "_judge", judge)
         for student in ("ada", "ben"):
             for _ in range(4):
@@ -171,7 +168,7 @@ class TestARun:
         for text in ("the secret of one year", "the secret of one year", "that of the next one"):
             secret.write_text(text)
             secret.chmod(0o600)
-            judges.append(Run(ATTENTION, "")._started())
+            judges.append(Run(ASSIGNMENT, "")._started())
         assert judges[0] is judges[1]
         assert judges[1] is not judges[2]
 
@@ -189,7 +186,7 @@ class TestTheWorker:
 
             def grade(self, place: Path, student: str) -> Result:
                 asked.append(f"grade {student}")
-                return unreadable(ATTENTION, student, "")
+                return unreadable(ASSIGNMENT, student, "")
 
             def released(self, told: object) -> Released:
                 return Released((), {}, None)
@@ -197,7 +194,7 @@ class TestTheWorker:
             def notebooks(self, told: object) -> tuple[str, ...]:
                 return ()
 
-        run = Watched(ATTENTION, "")
+        run = Watched(ASSIGNMENT, "")
         converter = Converter(tmp_path, ["ada", "ben"])
         for name, value in {
             "run_of": lambda preprocessor: run,

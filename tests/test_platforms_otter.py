@@ -16,22 +16,18 @@ import pytest
 from otter.test_files import GradingResults, abstract_test
 from otter.test_files.exception_test import ExceptionTestFile
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "notebooks"))
+from autograder.assignment.assignment import Assignment, load_assignment
+from autograder.errors import InternalError
+from autograder.platforms import gradescope
+from autograder.platforms.otter import BehindTheWall
+from autograder.platforms.warm import WarmJudge
+from autograder.release import stubs
+from autograder.release.otter import otter_files
+from autograder.release.template import solution_lines
+from autograder.results.criterion_keys import criteria_of, results_of
+from tests.conftest import ASSIGNMENT, ROOT
+from tests.notebooks import notebook_class
 
-import notebook_class  # noqa: E402
-
-from autograder.assignment.assignment import Assignment, load_assignment  # noqa: E402
-from autograder.errors import InternalError  # noqa: E402
-from autograder.platforms import gradescope  # noqa: E402
-from autograder.platforms.otter import BehindTheWall  # noqa: E402
-from autograder.platforms.warm import WarmJudge  # noqa: E402
-from autograder.release import stubs  # noqa: E402
-from autograder.release.otter import otter_files  # noqa: E402
-from autograder.release.template import solution_lines  # noqa: E402
-from autograder.results.criterion_keys import criteria_of, results_of  # noqa: E402
-
-ATTENTION = load_assignment(ROOT)
 BIN = Path(sys.executable).parent
 DEFINES = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 
@@ -132,11 +128,11 @@ def scores_of(results: Any) -> dict[str, float]:
 
 class TestWhatStudentsGet:
     def test_building_the_notebook_again_changes_nothing(self) -> None:
-        for name, data in otter_files(ATTENTION).items():
-            assert (ATTENTION.folder / "otter" / name).read_bytes() == data, name
+        for name, data in otter_files(ASSIGNMENT).items():
+            assert (ASSIGNMENT.folder / "otter" / name).read_bytes() == data, name
 
     def test_it_gives_no_solution_away(self, assigned: Path) -> None:
-        secrets = solution_lines(ATTENTION)
+        secrets = solution_lines(ASSIGNMENT)
         for path in (assigned / "student").rglob("*.*"):
             text = path.read_text("utf-8")
             if path.suffix == ".ipynb":
@@ -146,14 +142,14 @@ class TestWhatStudentsGet:
 
     def test_every_name_is_a_stub(self, student: notebook_class.Notebook) -> None:
         assert [name for cell in student["cells"] if (name := name_of(cell))] == list(
-            ATTENTION.names
+            ASSIGNMENT.names
         )
 
     def test_it_has_public_checks_with_messages_and_no_test_of_a_criterion(
         self, assigned: Path
     ) -> None:
         tests = {path.stem: path.read_text("utf-8") for path in assigned.glob("student/tests/*.py")}
-        assert set(tests) <= set(ATTENTION.names)
+        assert set(tests) <= set(ASSIGNMENT.names)
         assert {"softmax", "copy_weights", "CausalAttention", "merge_heads"} <= set(tests)
         for text in tests.values():
             assert text.count("success_message") == text.count("failure_message") > 0
@@ -206,7 +202,7 @@ class TestTheGrades:
         results = json.loads((tmp_path / "results.json").read_text("utf-8"))
         expected = results_of(judge.grade(handed_in["wrong"], "wrong"), judge.assignment)
         assert scores_of(results) == {name: each.score for name, each in expected.items()}
-        assert list(scores_of(results)) == list(criteria_of(ATTENTION))
+        assert list(scores_of(results)) == list(criteria_of(ASSIGNMENT))
         assert sum(scores_of(results).values()) == 94.0
         said = {test["name"]: test["output"] for test in results["tests"]}
         assert "All points." in said["causal-scaling"]
@@ -224,9 +220,9 @@ class TestTheGrades:
         work = tmp_path / "submission" / "empty.ipynb"
         work.parent.mkdir()
         work.write_text("{}")
-        plugin = BehindTheWall(str(work), {}, {"assignment": str(ATTENTION.folder)})
+        plugin = BehindTheWall(str(work), {}, {"assignment": str(ASSIGNMENT.folder)})
         plugin.before_grading(None)  # no notebook: nothing is earned, and nothing has to start
-        questions = {key: float(each.points) for key, (_, each) in criteria_of(ATTENTION).items()}
+        questions = {key: float(each.points) for key, (_, each) in criteria_of(ASSIGNMENT).items()}
         del questions["causal-masking"]
         results = GradingResults([question(*each) for each in [*questions.items(), (name, points)]])
         with pytest.raises(InternalError, match=told):

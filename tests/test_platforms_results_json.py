@@ -1,19 +1,17 @@
 """`results.json`: a file that Gradescope takes, whatever became of the submission."""
 
 import json
-from pathlib import Path
 
 import msgspec
 import pytest
 
-from autograder.assignment.assignment import Assignment, load_assignment
+from autograder.assignment.assignment import Assignment
 from autograder.errors import InternalError
 from autograder.platforms.results_json import check, encode, failed, results_of
 from autograder.platforms.warm import unreadable
 from autograder.results.result import Result, decode_result
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-ATTENTION = load_assignment(ROOT)
 EXAMPLES = {
     path.stem: decode_result(path.read_bytes())
     for path in sorted((ROOT / "tests" / "golden").glob("*.json"))
@@ -22,15 +20,15 @@ EXAMPLES = {
 
 def with_policy(explanations: str, online: str) -> Assignment:
     feedback = msgspec.structs.replace(
-        ATTENTION.feedback, explanations=explanations, explanations_online=online
+        ASSIGNMENT.feedback, explanations=explanations, explanations_online=online
     )
-    return msgspec.structs.replace(ATTENTION, feedback=feedback)
+    return msgspec.structs.replace(ASSIGNMENT, feedback=feedback)
 
 
 class TestEveryExample:
     @pytest.mark.parametrize("result", EXAMPLES.values(), ids=EXAMPLES)
     def test_it_gives_a_file_that_the_platform_takes(self, result: Result) -> None:
-        results = check(encode(results_of(result, ATTENTION, leaderboard=True)))
+        results = check(encode(results_of(result, ASSIGNMENT, leaderboard=True)))
         assert results.score == result.score
         stages = [test for test in results.tests if "." not in (test.number or "")]
         criteria = [test for test in results.tests if "." in (test.number or "")]
@@ -47,7 +45,7 @@ class TestEveryExample:
 
 class TestWhatIsShownWhen:
     def test_by_default_stages_at_once_and_reasons_after_the_due_date(self) -> None:
-        results = results_of(EXAMPLES["rosa"], ATTENTION)
+        results = results_of(EXAMPLES["rosa"], ASSIGNMENT)
         for test in results.tests:
             is_stage = "." not in (test.number or "")
             assert test.visibility == ("visible" if is_stage else "after_due_date")
@@ -76,14 +74,14 @@ class TestWhatIsShownWhen:
         assert said <= {"All points.", "wrong", "raised an error", "not found", "could not be seen"}
 
     def test_there_is_no_leaderboard_unless_asked_for(self) -> None:
-        assert results_of(EXAMPLES["ada"], ATTENTION).leaderboard == ()
-        (leader,) = results_of(EXAMPLES["ada"], ATTENTION, leaderboard=True).leaderboard
+        assert results_of(EXAMPLES["ada"], ASSIGNMENT).leaderboard == ()
+        (leader,) = results_of(EXAMPLES["ada"], ASSIGNMENT, leaderboard=True).leaderboard
         assert leader.value == EXAMPLES["ada"].score
 
 
 class TestWorkThatHasNoResult:
     def test_unreadable_work_gets_no_points_and_the_reason(self) -> None:
-        results = check(encode(results_of(unreadable(ATTENTION, "x", "no .py in it"), ATTENTION)))
+        results = check(encode(results_of(unreadable(ASSIGNMENT, "x", "no .py in it"), ASSIGNMENT)))
         assert results.score == 0.0
         assert "no \\.py in it" in (results.output or "")
 
@@ -113,7 +111,7 @@ class TestTheCheck:
     def test_it_refuses_what_the_platform_does_not_know(
         self, change: dict[str, object], told: str
     ) -> None:
-        good: dict[str, object] = json.loads(encode(results_of(EXAMPLES["ada"], ATTENTION)))
+        good: dict[str, object] = json.loads(encode(results_of(EXAMPLES["ada"], ASSIGNMENT)))
         good["tests"] = []
         check(json.dumps(good).encode())
         with pytest.raises(InternalError, match=told):

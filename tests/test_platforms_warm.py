@@ -7,22 +7,20 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.errors import InternalError, MissingRequirement, UsageError
 from autograder.grading.exchange import Graded
 from autograder.platforms import warm
 from autograder.platforms.warm import WarmJudge, unreadable
 from autograder.results.criterion_keys import criteria_of, results_of
 from autograder.submissions.submission import Submission
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-ATTENTION = load_assignment(ROOT)
 EXAMPLE = ROOT / "examples" / "submissions" / "farid"
 
 
 @pytest.fixture(scope="module")
 def judge() -> Iterator[WarmJudge]:
-    judge = WarmJudge(ATTENTION, "process")
+    judge = WarmJudge(ASSIGNMENT, "process")
     yield judge
     judge.close()
 
@@ -42,8 +40,8 @@ def test_work_that_cannot_be_read_earns_nothing_and_says_why(
 ) -> None:
     result = judge.grade(tmp_path, "empty")
     assert (result.status, result.score) == ("error", 0.0)
-    told = results_of(result, ATTENTION)
-    assert list(told) == list(criteria_of(ATTENTION))
+    told = results_of(result, ASSIGNMENT)
+    assert list(told) == list(criteria_of(ASSIGNMENT))
     assert {each.message for each in told.values()} == {result.message}
     assert "no .py file and no notebook" in (result.message or "")
 
@@ -63,7 +61,7 @@ class FakeWorker:
         if self.failures:
             self.failures -= 1
             raise InternalError("the worker died")
-        result = unreadable(ATTENTION, submission.name, submission.digest)
+        result = unreadable(ASSIGNMENT, submission.name, submission.digest)
         return Graded(result, 0.0, 0.0, self.isolation)
 
     def kill(self) -> None:
@@ -79,9 +77,9 @@ class FakeWorker:
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[WarmJudge, FakeWorker]]:
     """A judge whose worker is always the same fake one."""
-    worker = FakeWorker(ATTENTION.folder, None)
+    worker = FakeWorker(ASSIGNMENT.folder, None)
     monkeypatch.setattr(warm, "Worker", lambda *settings: worker)
-    judge = WarmJudge(ATTENTION)
+    judge = WarmJudge(ASSIGNMENT)
     yield judge, worker
     judge.close()
 
@@ -139,7 +137,7 @@ class TestWorkThatIsBegunAhead:
 
 
 def test_after_a_rest_its_worker_is_gone_and_comes_back_when_asked() -> None:
-    judge = WarmJudge(ATTENTION, "process", rest_seconds=0.01)
+    judge = WarmJudge(ASSIGNMENT, "process", rest_seconds=0.01)
     judge.grade(EXAMPLE, "farid")
     while judge.is_awake:
         time.sleep(0.01)
@@ -149,7 +147,7 @@ def test_after_a_rest_its_worker_is_gone_and_comes_back_when_asked() -> None:
 
 
 def test_what_cannot_start_is_told_and_costs_nobody_a_point() -> None:
-    judge = WarmJudge(ATTENTION, "moat")
+    judge = WarmJudge(ASSIGNMENT, "moat")
     with pytest.raises(UsageError, match="no isolation level 'moat'"):
         judge.grade(EXAMPLE, "farid")
     assert not judge.is_awake

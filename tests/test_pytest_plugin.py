@@ -9,16 +9,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.assignment.secret import load_secret
 from autograder.checks.check_spec import equivalents_of, hidden_checks
 from autograder.checks.examination import Checks
 from autograder.checks.session import CheckSession
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.submissions.submission import read_submission
-
-ROOT = Path(__file__).resolve().parents[1]
-ASSIGNMENT = load_assignment(ROOT)
+from tests.conftest import ASSIGNMENT, ROOT
 
 WRONG = """
 import torch

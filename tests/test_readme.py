@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.conftest import ROOT
+
 README = (ROOT / "README.md").read_text()
 PROMPT = "$ autograder check mia --stage causal\n"
 

@@ -6,15 +6,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.attention import worked_example
 from autograder.attention.figures import FIGURES, figure_files
 from autograder.errors import UsageError
 from autograder.release.template import build_figures, figures_shown
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-ATTENTION = load_assignment(ROOT / "assignments" / "attention")
-HANDOUTS = {stage.id: stage.handout.read_text("utf-8") for stage in ATTENTION.stages}
+HANDOUTS = {stage.id: stage.handout.read_text("utf-8") for stage in ASSIGNMENT.stages}
 EACH = pytest.mark.parametrize("name", FIGURES)
 
 
@@ -27,14 +25,14 @@ def texts(svg: str) -> list[str]:
 
 def test_the_committed_figures_are_what_drawing_gives() -> None:
     committed = {
-        path.relative_to(ATTENTION.folder).as_posix(): path.read_text("utf-8")
-        for path in (ATTENTION.folder / "figures").iterdir()
+        path.relative_to(ASSIGNMENT.folder).as_posix(): path.read_text("utf-8")
+        for path in (ASSIGNMENT.folder / "figures").iterdir()
     }
-    assert committed == figures_shown(ATTENTION)
+    assert committed == figures_shown(ASSIGNMENT)
 
 
 def test_every_figure_is_shown_in_a_handout() -> None:
-    assert {*figures_shown(ATTENTION)} == {f"figures/{name}" for name in figure_files()}
+    assert {*figures_shown(ASSIGNMENT)} == {f"figures/{name}" for name in figure_files()}
 
 
 @EACH
@@ -114,18 +112,18 @@ def test_the_inputs_are_those_of_the_handout_and_of_the_public_checks() -> None:
 def test_a_picture_that_nobody_draws_is_asked_about(tmp_path: Path) -> None:
     import msgspec
 
-    stage = ATTENTION.stages[0]
+    stage = ASSIGNMENT.stages[0]
     handout = tmp_path / "1.md"
     handout.write_text("![a dog](figures/dog.svg)", "utf-8")
     changed = msgspec.structs.replace(stage, handout=handout)
     with pytest.raises(UsageError, match=r"1\.md shows figures/dog\.svg, which nobody draws"):
-        figures_shown(msgspec.structs.replace(ATTENTION, stages=(changed,)))
+        figures_shown(msgspec.structs.replace(ASSIGNMENT, stages=(changed,)))
 
 
 def test_building_writes_them_beside_the_handouts(tmp_path: Path) -> None:
     import msgspec
 
-    elsewhere = msgspec.structs.replace(ATTENTION, folder=tmp_path)
+    elsewhere = msgspec.structs.replace(ASSIGNMENT, folder=tmp_path)
     built = build_figures(elsewhere)
     assert {path.name for path in built} == {*figure_files()}
     assert all(path.parent == tmp_path / "figures" for path in built)

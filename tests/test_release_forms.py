@@ -23,9 +23,7 @@ from autograder.release.nbgrader import BEGIN, END, nbgrader_files
 from autograder.release.otter import otter_files
 from autograder.release.public_checks import checks_of
 from autograder.results.criterion_keys import criteria_of
-
-ROOT = Path(__file__).resolve().parents[1]
-ATTENTION = load_assignment(ROOT)
+from tests.conftest import ASSIGNMENT, ROOT
 
 CHANGES = (
     ('title = "No token looks at the tokens after it"\n', 'title = "Nobody peeks"\n'),
@@ -74,11 +72,11 @@ def cells_of(path: Path) -> list[Any]:
 
 class TestTheCommittedForms:
     def test_nbgraders_sources_are_up_to_date(self) -> None:
-        place = ATTENTION.folder / "nbgrader"
-        assert drift(nbgrader_files(ATTENTION, place), place) == ()
+        place = ASSIGNMENT.folder / "nbgrader"
+        assert drift(nbgrader_files(ASSIGNMENT, place), place) == ()
 
     def test_otters_notebook_is_up_to_date(self) -> None:
-        assert drift(otter_files(ATTENTION), ATTENTION.folder / "otter") == ()
+        assert drift(otter_files(ASSIGNMENT), ASSIGNMENT.folder / "otter") == ()
 
     def test_drift_is_told_file_by_file(self, tmp_path: Path) -> None:
         (tmp_path / "a.ipynb").write_bytes(b"old")
@@ -141,8 +139,8 @@ class TestAChangedDefinition:
             assert not [name for name in archive.namelist() if name.endswith("4_multi_head.md")]
 
     def test_every_criterion_is_in_every_notebook_once(self) -> None:
-        names = list(criteria_of(ATTENTION))
-        for files in (nbgrader_files(ATTENTION, Path("nowhere")), otter_files(ATTENTION)):
+        names = list(criteria_of(ASSIGNMENT))
+        for files in (nbgrader_files(ASSIGNMENT, Path("nowhere")), otter_files(ASSIGNMENT)):
             found = [
                 cell["id"].removesuffix("-test")
                 for name, data in files.items()
@@ -185,7 +183,7 @@ class TestTheConfigurationOfNbgrader:
         folder = copied / "assignments" / "attention"
         text = (out / "nbgrader_config.py").read_text("utf-8")
         assert f"c.BehindTheWall.assignment = {str(folder)!r}\n" in text
-        committed = ATTENTION.folder / "nbgrader" / "nbgrader_config.py"
+        committed = ASSIGNMENT.folder / "nbgrader" / "nbgrader_config.py"
         assert "BehindTheWall.assignment" not in committed.read_text("utf-8")
 
 
@@ -224,14 +222,14 @@ class TestGradescopesBundle:
 
 class TestTheLessons:
     def test_every_public_check_is_in_exactly_one_exercise(self) -> None:
-        for lesson in lessons_of(ATTENTION):
-            written = [check.name for check in checks_of(ATTENTION, lesson.stage)]
+        for lesson in lessons_of(ASSIGNMENT):
+            written = [check.name for check in checks_of(ASSIGNMENT, lesson.stage)]
             placed = [check.name for each in lesson.exercises for check in each.checks]
             assert sorted(placed) == sorted(written)
             assert [each.name for each in lesson.exercises] == list(lesson.stage.names)
 
     def test_a_handout_is_whole_in_its_sections(self) -> None:
-        for lesson in lessons_of(ATTENTION):
+        for lesson in lessons_of(ASSIGNMENT):
             text = lesson.stage.handout.read_text("utf-8")
             assert "\n\n".join([*lesson.before, *lesson.after]).split() == text.split()
             assert len(lesson.before) > 5

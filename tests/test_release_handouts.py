@@ -5,12 +5,12 @@ import re
 import msgspec
 import pytest
 
-from autograder.assignment.assignment import Stage, load_assignment
+from autograder.assignment.assignment import Stage
 from autograder.errors import UsageError
 from autograder.release.handouts import rubric, with_rubric
+from tests.conftest import ASSIGNMENT
 
-ATTENTION = load_assignment()
-STAGES = pytest.mark.parametrize("stage", ATTENTION.stages, ids=lambda stage: stage.id)
+STAGES = pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.id)
 
 
 def text_of(stage: Stage) -> str:
@@ -23,7 +23,7 @@ class TestOurHandouts:
         assert with_rubric(text_of(stage), stage) == text_of(stage)
 
     def test_every_name_is_said_with_its_parameters(self, stage: Stage) -> None:
-        specs = {spec.name: spec for spec in ATTENTION.name_specs}
+        specs = {spec.name: spec for spec in ASSIGNMENT.name_specs}
         written = text_of(stage).partition("## What to write")[2].partition("\n## ")[0]
         rows = re.findall(r"^\| `(\w+)\(([^)]*)\)`", written, flags=re.MULTILINE)
         found = {name: tuple(re.findall(r"(\w+)(?:=\w+)?", each)) for name, each in rows}
@@ -59,7 +59,7 @@ class TestOurHandouts:
 
 class TestRubric:
     def test_a_row_links_to_the_section_and_names_each_share(self) -> None:
-        rows = rubric(ATTENTION.stage("trainable")).splitlines()
+        rows = rubric(ASSIGNMENT.stage("trainable")).splitlines()
         assert rows[7] == (
             "| [The weights are parameters that can be trained](#parameters) | 3"
             " | `SelfAttention_v1` 1, `SelfAttention_v2` 1, `SelfAttention_v2` (bias) 1 |"
@@ -67,10 +67,10 @@ class TestRubric:
         assert rows[-1] == "| together | 25 | |"
 
     def test_changed_points_reach_the_handout(self) -> None:
-        stage = ATTENTION.stage("simplified")
+        stage = ASSIGNMENT.stage("simplified")
         dearer = msgspec.structs.replace(stage, points=99)
         assert "| together | 99 | |" in with_rubric(text_of(stage), dearer)
 
     def test_a_handout_without_a_place_for_it_is_refused(self) -> None:
         with pytest.raises(UsageError, match=r"1_simplified\.md has no place"):
-            with_rubric("# Stage 1\n", ATTENTION.stage("simplified"))
+            with_rubric("# Stage 1\n", ASSIGNMENT.stage("simplified"))

@@ -9,16 +9,15 @@ import pytest
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
-from autograder.assignment.assignment import Limits, Stage, load_assignment
+from autograder.assignment.assignment import Limits, Stage
 from autograder.release import stubs
 from autograder.release.notebooks import sources
 from autograder.release.template import solution_lines
 from autograder.submissions.submission import read_submission
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "student_template"
-ATTENTION = load_assignment(ROOT / "assignments" / "attention")
-STAGES = pytest.mark.parametrize("stage", ATTENTION.stages, ids=lambda stage: stage.id)
+STAGES = pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.id)
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def notebook_of(stage: Stage, folder: Path = TEMPLATE) -> NotebookNode:
 
 def solved(stage: Stage, notebook: NotebookNode) -> NotebookNode:
     """The notebook with the solution in each cell that has a stub."""
-    text = (ATTENTION.solutions / f"{stage.module}.py").read_text("utf-8")
+    text = (ASSIGNMENT.solutions / f"{stage.module}.py").read_text("utf-8")
     written = {
         node.name: ast.get_source_segment(text, node)
         for node in ast.parse(text).body
@@ -85,8 +84,8 @@ class TestInAKernel:
     def test_with_the_solution_put_in_all_checks_pass_and_weights_are_shown(
         self, stage: Stage, folder: Path
     ) -> None:
-        for each in ATTENTION.stages:  # stage 4 takes its heads from the folder
-            shutil.copy(ATTENTION.solutions / f"{each.module}.py", folder / "attention")
+        for each in ASSIGNMENT.stages:  # stage 4 takes its heads from the folder
+            shutil.copy(ASSIGNMENT.solutions / f"{each.module}.py", folder / "attention")
         page, text = shown(run(solved(stage, notebook_of(stage)), folder), stage)
         assert [line for line in text.splitlines() if line[:1] in "✗·"] == []
         assert text.count("✓") == len(stage.names)
@@ -115,11 +114,11 @@ class TestWhatIsInThem:
 
     def test_no_line_of_a_solution_is_in_it(self, stage: Stage) -> None:
         told = sources((TEMPLATE / "notebooks" / f"{stage.handout.stem}.ipynb").read_text("utf-8"))
-        assert stubs.leaks(told, solution_lines(ATTENTION)) == ()
+        assert stubs.leaks(told, solution_lines(ASSIGNMENT)) == ()
 
 
 def test_the_graders_intake_reads_a_folder_with_notebooks(folder: Path) -> None:
     read = read_submission(folder, Limits())
     assert {file.path for file in read.files} >= {
-        f"notebooks/{stage.handout.stem}.ipynb" for stage in ATTENTION.stages
+        f"notebooks/{stage.handout.stem}.ipynb" for stage in ASSIGNMENT.stages
     }

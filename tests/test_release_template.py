@@ -14,12 +14,11 @@ from autograder.assignment.assignment import Stage, load_assignment
 from autograder.errors import InternalError, UsageError
 from autograder.release import stubs
 from autograder.release.template import build_template, check_drift, solution_lines, template_files
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "student_template"
 # What platforms build from holds the solutions; tests of each platform look at what comes of it.
 FOR_TEACHERS = ("nbgrader/", "otter/")
-ATTENTION = load_assignment(ROOT / "assignments" / "attention")
 
 
 def released(folder: Path) -> dict[str, Path]:
@@ -37,35 +36,35 @@ def released(folder: Path) -> dict[str, Path]:
 
 class TestTheCommittedTemplate:
     def test_building_it_again_changes_nothing(self) -> None:
-        assert check_drift(ATTENTION, TEMPLATE) == ()
+        assert check_drift(ASSIGNMENT, TEMPLATE) == ()
 
     def test_it_names_every_stage_and_handout_in_its_readme(self) -> None:
         readme = (TEMPLATE / "README.md").read_text(encoding="utf-8")
-        for stage in ATTENTION.stages:
+        for stage in ASSIGNMENT.stages:
             assert f"attention/{stage.module}.py" in readme
             assert f"handouts/{stage.handout.name}" in readme
 
-    @pytest.mark.parametrize("name", ATTENTION.names)
+    @pytest.mark.parametrize("name", ASSIGNMENT.names)
     def test_every_name_is_a_stub_that_tells_name_and_stage(self, name: str) -> None:
-        stage = ATTENTION.stage_of(name)
+        stage = ASSIGNMENT.stage_of(name)
         text = (TEMPLATE / "attention" / f"{stage.module}.py").read_text(encoding="utf-8")
-        number = ATTENTION.stages.index(stage) + 1
-        spec = next(spec for spec in ATTENTION.name_specs if spec.name == name)
+        number = ASSIGNMENT.stages.index(stage) + 1
+        spec = next(spec for spec in ASSIGNMENT.name_specs if spec.name == name)
         methods = ["", ".__init__", ".forward"]
         for method in methods[:1] if spec.kind == "function" else methods[1:]:
             assert f'"{name}{method}: not written yet (stage {number}, {stage.id})"' in text
 
-    @pytest.mark.parametrize("name", ATTENTION.names)
+    @pytest.mark.parametrize("name", ASSIGNMENT.names)
     def test_every_name_has_a_public_check(self, name: str) -> None:
         tests = [path.read_text("utf-8") for path in (TEMPLATE / "tests").glob("test_*.py")]
-        assert len(tests) == len(ATTENTION.stages)
+        assert len(tests) == len(ASSIGNMENT.stages)
         assert any(name in text for text in tests)
 
 
 class TestNoSolutionIsReleased:
-    @pytest.mark.parametrize("folder", [TEMPLATE, ATTENTION.folder], ids=["template", "handouts"])
+    @pytest.mark.parametrize("folder", [TEMPLATE, ASSIGNMENT.folder], ids=["template", "handouts"])
     def test_no_line_of_a_solution_is_in_anything_handed_out(self, folder: Path) -> None:
-        secrets = solution_lines(ATTENTION)
+        secrets = solution_lines(ASSIGNMENT)
         found = {
             name: stubs.leaks(path.read_text(encoding="utf-8"), secrets)
             for name, path in released(folder).items()
@@ -74,19 +73,19 @@ class TestNoSolutionIsReleased:
         assert found
         assert {name: lines for name, lines in found.items() if lines} == {}
 
-    @pytest.mark.parametrize("stage", ATTENTION.stages, ids=lambda stage: stage.id)
+    @pytest.mark.parametrize("stage", ASSIGNMENT.stages, ids=lambda stage: stage.id)
     def test_a_solution_would_be_noticed(self, stage: Stage) -> None:
-        source = (ATTENTION.solutions / f"{stage.module}.py").read_text(encoding="utf-8")
+        source = (ASSIGNMENT.solutions / f"{stage.module}.py").read_text(encoding="utf-8")
         own = stubs.solution_lines(source, stage.module)
-        assert set(stubs.leaks(source, solution_lines(ATTENTION))) >= own
+        assert set(stubs.leaks(source, solution_lines(ASSIGNMENT))) >= own
         assert len(own) >= 5
 
     def test_a_handout_that_gives_one_away_is_not_built(self, tmp_path: Path) -> None:
-        stage = ATTENTION.stages[0]
+        stage = ASSIGNMENT.stages[0]
         handout = tmp_path / "1.md"
         handout.write_text(stage.handout.read_text("utf-8") + "\n    return inputs @ query\n")
         telling = msgspec.structs.replace(stage, handout=handout)
-        assignment = msgspec.structs.replace(ATTENTION, stages=(telling, *ATTENTION.stages[1:]))
+        assignment = msgspec.structs.replace(ASSIGNMENT, stages=(telling, *ASSIGNMENT.stages[1:]))
         with pytest.raises(InternalError, match=r"handouts/1\.md would give a solution away"):
             template_files(assignment)
 
@@ -94,15 +93,15 @@ class TestNoSolutionIsReleased:
 class TestBuilding:
     def test_elsewhere_it_is_the_whole_folder(self, tmp_path: Path) -> None:
         out = tmp_path / "for students"
-        build_template(ATTENTION, out)
+        build_template(ASSIGNMENT, out)
         assert {name: path.read_bytes() for name, path in released(out).items()} == {
             name: path.read_bytes() for name, path in released(TEMPLATE).items()
         }
 
     def test_the_files_that_were_built_are_returned(self, tmp_path: Path) -> None:
-        built = build_template(ATTENTION, tmp_path)
+        built = build_template(ASSIGNMENT, tmp_path)
         assert {path.relative_to(tmp_path).as_posix() for path in built} == {
-            *template_files(ATTENTION)
+            *template_files(ASSIGNMENT)
         }
 
     def test_in_its_own_place_a_changed_rubric_reaches_the_handouts_originals(
@@ -121,18 +120,18 @@ class TestBuilding:
             assert "| [The sizes of the smallest GPT-3](#gpt-2) | 1 |" in handout.read_text("utf-8")
 
     def test_the_solutions_are_never_overwritten(self) -> None:
-        before = [path.read_bytes() for path in sorted(ATTENTION.solutions.glob("*.py"))]
+        before = [path.read_bytes() for path in sorted(ASSIGNMENT.solutions.glob("*.py"))]
         with pytest.raises(UsageError, match="would overwrite the solutions"):
-            build_template(ATTENTION, ATTENTION.solutions.parent)
-        assert [path.read_bytes() for path in sorted(ATTENTION.solutions.glob("*.py"))] == before
+            build_template(ASSIGNMENT, ASSIGNMENT.solutions.parent)
+        assert [path.read_bytes() for path in sorted(ASSIGNMENT.solutions.glob("*.py"))] == before
 
     def test_drift_is_told_file_by_file(self, tmp_path: Path) -> None:
-        build_template(ATTENTION, tmp_path)
+        build_template(ASSIGNMENT, tmp_path)
         (tmp_path / "attention" / "causal.py").unlink()
         with (tmp_path / "handouts" / "3_causal.md").open("a") as handout:
             handout.write("One more word.\n")
         (tmp_path / "attention" / "gone.py").touch()
-        assert check_drift(ATTENTION, tmp_path) == (
+        assert check_drift(ASSIGNMENT, tmp_path) == (
             "attention/causal.py is missing",
             "handouts/3_causal.md is not what the solutions give",
             "attention/gone.py is left over",
@@ -143,7 +142,7 @@ class TestThePublicChecks:
     """Run as a student runs them, in a copy of the template."""
 
     def test_none_passes_on_the_stubs_and_each_says_what_to_write(self, tmp_path: Path) -> None:
-        build_template(ATTENTION, tmp_path)
+        build_template(ASSIGNMENT, tmp_path)
         results = run_public_checks(tmp_path)
         passed = [name for name, failure in results.items() if failure is None]
         unclear = [
@@ -154,11 +153,11 @@ class TestThePublicChecks:
         assert unclear == []
 
     def test_all_pass_on_the_solutions(self, tmp_path: Path) -> None:
-        build_template(ATTENTION, tmp_path)
-        for path in ATTENTION.solutions.glob("*.py"):
+        build_template(ASSIGNMENT, tmp_path)
+        for path in ASSIGNMENT.solutions.glob("*.py"):
             shutil.copy(path, tmp_path / "attention")
         results = run_public_checks(tmp_path)
-        assert len(results) >= len(ATTENTION.names)
+        assert len(results) >= len(ASSIGNMENT.names)
         assert {name: failure for name, failure in results.items() if failure} == {}
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from autograder.assignment.assignment import Late, Limits, load_assignment
+from autograder.assignment.assignment import Late, Limits
 from autograder.exports import canvas, gradescope, moodle
 from autograder.exports.filling import Filled, Wanted
 from autograder.exports.final import Final, final_scores
@@ -23,6 +23,7 @@ from autograder.results.result import Result
 from autograder.submissions.entries import Entry, absentees, entries_of, strangers
 from autograder.submissions.roster import read_roster
 from autograder.submissions.sheet import Sheet, written
+from tests.conftest import ASSIGNMENT
 
 
 def as_graded(result: Result) -> Adjusted:
@@ -30,8 +31,7 @@ def as_graded(result: Result) -> Adjusted:
     return Adjusted(result, result)
 
 
-ATTENTION = load_assignment()
-WANTED = Wanted(ATTENTION.title, ATTENTION.id, ATTENTION.stages)
+WANTED = Wanted(ASSIGNMENT.title, ASSIGNMENT.id, ASSIGNMENT.stages)
 CLASS = [  # first name, last name
     ("Ada", "Sample"),
     ("Gabriel", "García Márquez"),

@@ -1,8 +1,7 @@
 """From what was seen to points: shares, criteria, stages, and what a teacher reads beside them."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from autograder.assignment.assignment import Assignment, load_assignment
+from autograder.assignment.assignment import Assignment
 from autograder.attention.checks.tie_breaks import Question, TieBreaks, questions_to
 from autograder.checks.check_spec import hidden_checks
 from autograder.checks.evidence import Evidence, Outcome, Recorded
@@ -27,8 +26,8 @@ from autograder.results.result import CriterionResult, Result, StageResult, enco
 from autograder.sandbox.host.session import LoadReport
 from autograder.scoring.scoring import score
 from autograder.submissions.submission import Submission
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SAMPLE = Sample(b"what the tests of scoring use")
 SUBMISSION = Submission("ada", (), "d1", ("unpacked within bounds",))
 SIZES = {
@@ -39,15 +38,6 @@ SIZES = {
 }
 
 Program = Callable[[Given], Tensor]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """As in the worker; on a busy machine many threads only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def every_check() -> list[tuple[str, Check]]:

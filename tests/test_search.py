@@ -1,17 +1,15 @@
 """The search through the settings of a chain: every prefix once, many side by side, bounded."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import pytest
 import torch
 from msgspec import structs
 from torch import Tensor
 
-from autograder.assignment.assignment import load_assignment
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis import search
 from autograder.diagnosis.catalogue import Misconception, load_catalogue
@@ -19,18 +17,9 @@ from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, Values, r
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.prefixes import Crowd, Option, begun, joined, options_of, stepped
 from autograder.diagnosis.search import Search
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 SAMPLE = Sample(b"what the tests of the search use")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """As in the worker; on a busy machine many threads only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 # A chain of three steps on plain numbers ----------------------------------------------------

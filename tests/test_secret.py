@@ -9,9 +9,9 @@ import pytest
 from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.assignment.secret import PRACTICE, VARIABLE, load_secret, secret_file
 from autograder.errors import UsageError
+from tests.conftest import ROOT
 
 LONG_ENOUGH = b"sixteen bytes!!!"
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from autograder.assignment.assignment import Limits
 from autograder.submissions.submission import read_submission
 from selfcheck.course import course
 from selfcheck.hints import all_hints
+from tests.conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "student_template"
 SOLUTIONS = ROOT / "solutions" / "attention"
 

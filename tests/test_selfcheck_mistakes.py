@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import torch
 
-from autograder.assignment.assignment import load_assignment
 from autograder.assignment.secret import PRACTICE
 from autograder.checks.sample import Sample, Sizes
 from autograder.release import stubs
@@ -20,12 +19,11 @@ from autograder.release.mistakes import PUBLIC, probes_of
 from autograder.release.template import solution_lines
 from selfcheck.course import course
 from selfcheck.mistakes import Seen, explain, find_mistakes, known, mistake_in
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 SELFCHECK = ROOT / "student_template" / "selfcheck"
 VARIANTS = ROOT / "tests" / "variants"
 WRONG = tomllib.loads((VARIANTS / "wrong" / "manifest.toml").read_text("utf-8"))["variant"]
-ATTENTION = load_assignment(ROOT / "assignments" / "attention")
 
 #: What no public input shows: where in training something is dropped, how often an operator runs,
 #: where a mask is kept, sizes that a module does not tell.
@@ -47,16 +45,13 @@ VISIBLE = [each for each in WRONG if each["id"] not in HIDDEN]
 
 
 @pytest.fixture(autouse=True)
-def _one_thread() -> Iterator[None]:
-    """Small tensors; and whatever was called `attention` before is put back."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def _what_was_there_before() -> Iterator[None]:
+    """Whatever was called `attention` before is put back."""
     before = {name: module for name, module in sys.modules.items() if _is_attention(name)}
     yield
     for name in [name for name in sys.modules if _is_attention(name)]:
         del sys.modules[name]
     sys.modules.update(before)
-    torch.set_num_threads(threads)
 
 
 def _is_attention(name: str) -> bool:
@@ -113,7 +108,7 @@ def test_of_equal_programs_the_one_is_named_that_a_right_name_does_not_rule_out(
 
 
 def test_every_mistake_that_can_be_named_has_words_and_a_section_that_exists() -> None:
-    for stage in ATTENTION.stages:
+    for stage in ASSIGNMENT.stages:
         headings = re.findall(r"^## (.+)$", stage.handout.read_text("utf-8"), re.MULTILINE)
         anchors = {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
         words = known()["mistakes"][stage.id]
@@ -148,7 +143,7 @@ class TestWhatIsReleased:
     def test_no_text_in_it_gives_a_line_of_a_solution_away(self, name: str) -> None:
         told = json.loads((SELFCHECK / name).read_text("utf-8"))
         texts = [*self.strings(told)]
-        secrets = solution_lines(ATTENTION)
+        secrets = solution_lines(ASSIGNMENT)
         assert len(texts) > 50
         assert {
             text: stubs.leaks(text, secrets) for text in texts if stubs.leaks(text, secrets)
@@ -156,7 +151,7 @@ class TestWhatIsReleased:
 
     def test_hints_give_no_line_of_a_solution_away(self) -> None:
         hints = (SELFCHECK / "hints.toml").read_text("utf-8")
-        assert stubs.leaks(hints, solution_lines(ATTENTION)) == ()
+        assert stubs.leaks(hints, solution_lines(ASSIGNMENT)) == ()
 
     def test_public_inputs_are_drawn_from_another_seed_than_hidden_ones(self) -> None:
         assert PUBLIC != PRACTICE
@@ -170,12 +165,12 @@ class TestWhatIsReleased:
         """Draw what the hidden checks draw, under every label, and look for it."""
         labels = {
             (label, shape)
-            for name in ATTENTION.names
+            for name in ASSIGNMENT.names
             for label, shape in drawn_labels(name, monkeypatch)
         }
         public = {
             round(number, 5)
-            for name in ATTENTION.names
+            for name in ASSIGNMENT.names
             for probe in probes_of(name, Sample(PUBLIC))
             for number in numbers_in(probe.told["arguments"])
             if number != int(number)

@@ -6,13 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from selfcheck.course import course
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 TEMPLATE = ROOT / "student_template"
 SOURCES = sorted((TEMPLATE / "selfcheck").glob("*.py"))
-ATTENTION = load_assignment(ROOT / "assignments" / "attention")
 NEEDED = {"torch", "pytest", "rich"}
 
 EACH = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
@@ -55,8 +53,8 @@ def test_the_project_file_asks_for_what_is_needed() -> None:
 
 
 def test_the_course_is_that_of_the_assignment() -> None:
-    assert [stage.id for stage in course().stages] == [stage.id for stage in ATTENTION.stages]
-    for told, stage in zip(course().stages, ATTENTION.stages, strict=True):
+    assert [stage.id for stage in course().stages] == [stage.id for stage in ASSIGNMENT.stages]
+    for told, stage in zip(course().stages, ASSIGNMENT.stages, strict=True):
         assert tuple(name.name for name in told.names) == stage.names
         assert (TEMPLATE / told.tests).is_file()
         assert (TEMPLATE / told.handout).is_file()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import ROOT
+
 pexpect = pytest.importorskip("pexpect", reason="a terminal is played on POSIX systems")
 
-ROOT = Path(__file__).resolve().parents[1]
 SOLUTIONS = ROOT / "solutions" / "attention"
 GAP = r"(?:\s|\x1b\[[0-9;]*m)+"
 COLOUR = re.compile(r"\x1b\[(?:\d+;)*[34][0-8][;m]")

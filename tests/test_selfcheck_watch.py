@@ -11,14 +11,14 @@ from selfcheck import watch
 from selfcheck.course import course
 from selfcheck.saves import Snapshot
 from selfcheck.screen import Screen
-from selfcheck.standing import NameStatus, Outcome
+from selfcheck.standing import Outcome, Standing
 from selfcheck.watch import Watching
 
 STAGES = [stage.id for stage in course().stages]
 OTHERS = "the other stages are being checked"
 
 
-def told(standing: NameStatus, stage_id: str, wrong: Sequence[str] = ()) -> None:
+def told(standing: Standing, stage_id: str, wrong: Sequence[str] = ()) -> None:
     """All names of a stage have been checked; these are wrong."""
     stage = standing.stages[stage_id]
     for name in stage.names.values():
@@ -88,7 +88,7 @@ class Run:
     """Finishes one stage at each step."""
 
     def __init__(self, stages: list[str], wrong: Sequence[str]) -> None:
-        self.standing = NameStatus.of(tuple(stages))
+        self.standing = Standing.of(tuple(stages))
         self._left = [*stages]
         self._wrong = wrong
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.conftest import ROOT
+
 SOLUTIONS = ROOT / "solutions" / "attention"
 STAGES = ["simplified", "trainable", "causal", "multi_head"]
 

@@ -18,15 +18,14 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.grading.worker import Worker
 from autograder.results.result import Result, decode_result
 from autograder.submissions.submission import read_submission
+from tests.conftest import ASSIGNMENT
 
 HERE = Path(__file__).parent
 SHAPES = HERE / "shapes"
 RIGHT = HERE / "variants" / "right"
-ASSIGNMENT = load_assignment(HERE.parent)
 
 
 class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from autograder.assignment.assignment import load_assignment
 from autograder.errors import MissingRequirement
 from autograder.gradebook.similarity import (
     LEAST_COMMON,
@@ -17,8 +16,8 @@ from autograder.gradebook.similarity import (
     source_of,
 )
 from autograder.submissions.submission import SourceFile, Submission, read_submission
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment()
 HAVE = importlib.util.find_spec("copydetect") is not None
 needs_copydetect = pytest.mark.skipif(not HAVE, reason="the extra `similarity` is not installed")
 

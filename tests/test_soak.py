@@ -2,20 +2,13 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "soak"))
-
-import frames  # noqa: E402
-import guests  # noqa: E402
-import hostile  # noqa: E402
-import puppet  # noqa: E402
-
-from autograder.sandbox.host import dialogue, launch  # noqa: E402
-from autograder.sandbox.host.ladder import lack  # noqa: E402
+from autograder.sandbox.host import dialogue, launch
+from autograder.sandbox.host.ladder import lack
+from tests.conftest import ROOT
+from tests.soak import frames, guests, hostile, puppet
 
 
 @pytest.fixture
@@ -76,8 +69,8 @@ def test_guests_that_send_or_get_hostile_frames_take_nobody_along(
 
 
 def test_the_last_line_sums_up() -> None:
-    command = [sys.executable, "-P", HERE / "soak", "--only", "frames", "--frames", "5"]
-    run = subprocess.run([*command, "--seed", "9"], capture_output=True, text=True)
+    command = [sys.executable, "-m", "tests.soak", "--only", "frames", "--frames", "5"]
+    run = subprocess.run([*command, "--seed", "9"], capture_output=True, text=True, cwd=ROOT)
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[-1].startswith("soak: 5 frames; 0 failures; seed 9; ")
 

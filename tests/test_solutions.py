@@ -3,14 +3,14 @@
 import re
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
 from torch import nn
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.conftest import ROOT
+
 FOLDER = ROOT / "solutions" / "attention"
 HANDOUTS = ROOT / "assignments" / "attention"
 SIZES = {"d_in": 7, "d_out": 15, "context_length": 11}

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.assignment.assignment import Assignment, load_assignment
+from autograder.assignment.assignment import Assignment
 from autograder.checks.evidence import Observer, Outcome, Recorded, outcome_of
 from autograder.checks.failures import CheckFailed
 from autograder.checks.marks import Check
@@ -29,8 +28,8 @@ from autograder.scoring.student_messages import (
     heading,
 )
 from autograder.scoring.verdict import Verdict, Witness
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 STAGE = ASSIGNMENT.stage("multi_head")
 CATALOGUE = load_catalogue(STAGE.misconceptions)
 NAME = "MultiHeadAttention"

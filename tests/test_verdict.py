@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from torch import Tensor
 
-from autograder.assignment.assignment import Criterion, Forbidden, Share, load_assignment
+from autograder.assignment.assignment import Criterion, Forbidden, Share
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.checks.marks import Check, Kind
 from autograder.checks.sample import Sample, Sizes
@@ -18,8 +17,8 @@ from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation, Observation
 from autograder.scoring.name_status import NameStatus
 from autograder.scoring.verdict import Verdict, Witness, bare
+from tests.conftest import ASSIGNMENT
 
-ASSIGNMENT = load_assignment(Path(__file__).resolve().parents[1])
 STAGE = ASSIGNMENT.stage("multi_head")
 CATALOGUE = load_catalogue(STAGE.misconceptions)
 NAME = "MultiHeadAttention"

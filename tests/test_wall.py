@@ -443,7 +443,7 @@ class TestOuterWall:
 
     def test_the_zygote_ends_with_the_judge(self) -> None:
         script = (
-            "from autograder.sandbox import launch\n"
+            "from autograder.sandbox.host import launch\n"
             "zygote = launch.Zygote(launch.LEVELS[2])\n"
             "zygote.wait_ready()\n"
             "print(zygote._process.pid, flush=True)\n"

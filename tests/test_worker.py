@@ -2,28 +2,21 @@
 
 import os
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from autograder.assignment.assignment import Limits, load_assignment
+from autograder.assignment.assignment import Limits
 from autograder.errors import InternalError, UsageError
 from autograder.grading.exchange import Graded
 from autograder.grading.worker import Worker
 from autograder.results.result import Result, encode_result
 from autograder.submissions.submission import SourceFile, Submission, read_submission
+from tests.conftest import ASSIGNMENT
 
-ROOT = Path(__file__).resolve().parents[1]
-ASSIGNMENT = load_assignment(ROOT)
 LIMITS: Limits = ASSIGNMENT.limits
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker(ASSIGNMENT.folder, "process") as held:
-        yield held
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import containers
 from rich.console import Console
 
 from autograder.assignment.assignment import Assignment, load_assignment
@@ -43,6 +42,7 @@ from autograder.platforms import results_json
 from autograder.results.details import Details, read_details
 from autograder.results.result import Result, decode_result, encode_result
 from autograder.submissions.submission import Submission, Unreadable, name_of, read_submission
+from tests.attacks import containers
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]

@@ -4,7 +4,7 @@ At the level `process` those are tried that it promises to stop: lies to the che
 frames and texts, containers. It stops no others, so that each of them would really be done to the
 machine that tries it: read, written, filled up, signalled. They are told, not tried.
 
-`python tests/attacks/table.py [--level LEVEL]... [--user USER]... [NAME]...`
+`python -m tests.attacks.table [--level LEVEL]... [--user USER]... [NAME]...`
 
 Each level and user has a process of its own. For the level `landlock` a container is simulated:
 that process may make no user name spaces, as under Docker's default profile, and the kit finds
@@ -23,9 +23,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from arena import ROOT, Arena, Attack, Found, course, left_behind, manifest
+from tests.attacks.arena import ROOT, Arena, Attack, Found, course, left_behind, manifest
 
 UPPER, WEAK = ("bubblewrap", "landlock"), "process"
 LEVELS = (*UPPER, WEAK)
@@ -129,7 +127,17 @@ def rows(level: str, user: str, names: Sequence[str]) -> Iterator[str]:
     if before is None:
         yield f"not tried as {user}: setpriv and unshare are needed"
         return
-    command = [sys.executable, "-P", __file__, "--here", "--level", level, "--user", user, *names]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.attacks.table",
+        "--here",
+        "--level",
+        level,
+        "--user",
+        user,
+        *names,
+    ]
     settings = {"PYTHONDONTWRITEBYTECODE": "1"} | ({"HOME": "/"} if before else {})
     with subprocess.Popen(
         [*before, *command], stdout=subprocess.PIPE, text=True, env=os.environ | settings, cwd=ROOT

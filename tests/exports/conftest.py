@@ -4,15 +4,15 @@ from collections.abc import Callable
 
 import pytest
 
-from autograder.assignment.assignment import Late, load_assignment
+from autograder.assignment.assignment import Late
 from autograder.exports.filling import Wanted
 from autograder.exports.final import Final, final_scores
 from autograder.gradebook.adjustments import Adjusted
 from autograder.results.result import CriterionResult, Result, StageResult
 from autograder.submissions.downloads.handin import Origin
 from autograder.submissions.roster import Person
+from tests.conftest import ASSIGNMENT
 
-ATTENTION = load_assignment()
 NEVER = Late()
 Grade = Callable[..., Result]
 Finals = Callable[..., tuple[Final, ...]]
@@ -21,7 +21,7 @@ Finals = Callable[..., tuple[Final, ...]]
 @pytest.fixture
 def wanted() -> Wanted:
     """The whole assignment, 100 points."""
-    return Wanted(ATTENTION.title, ATTENTION.id, ATTENTION.stages)
+    return Wanted(ASSIGNMENT.title, ASSIGNMENT.id, ASSIGNMENT.stages)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def grade() -> Grade:
                     ),
                 ),
             )
-            for stage in ATTENTION.stages
+            for stage in ASSIGNMENT.stages
         )
         score = None if part is None else 100 * part
         return Result(

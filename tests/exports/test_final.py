@@ -6,16 +6,17 @@ from pathlib import Path
 
 import msgspec
 
-from autograder.assignment.assignment import Late, load_assignment
+from autograder.assignment.assignment import Late
 from autograder.exports.final import final_scores, without_hand_in
 from autograder.exports.late import read_times
 from autograder.gradebook.adjustments import Adjusted
 from autograder.results.result import Result
 from autograder.submissions.downloads.handin import Origin
 from autograder.submissions.roster import Person
+from tests.conftest import ASSIGNMENT
 
 LATE = Late(datetime(2026, 10, 1, tzinfo=UTC), percent_per_day=10, cap_percent=50, flat_percent=20)
-CAUSAL = load_assignment().stage("causal")
+CAUSAL = ASSIGNMENT.stage("causal")
 
 
 def as_graded(result: Result) -> Adjusted:

@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT
+
 VARIANTS = ROOT / "tests" / "variants"
 STAGES = ("simplified", "trainable", "causal", "multi_head")
 

@@ -11,9 +11,6 @@ import secrets
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 PARTS = ("frames", "guests", "kills")
 
@@ -51,17 +48,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     failures = 0
     tell(f"soak: seed {chosen.seed}")
     if "frames" in chosen.only:
-        import frames
+        from tests.soak import frames
 
         failures += frames.soak(chosen.seed, chosen.first, chosen.frames, tell)
         done.append(f"{chosen.frames} frames")
     if "guests" in chosen.only:
-        import guests
+        from tests.soak import guests
 
         failures += guests.soak(chosen.seed, chosen.first, chosen.guests, chosen.isolation, tell)
         done.append(f"{chosen.guests} guests")
     if "kills" in chosen.only:
-        import kills
+        from tests.soak import kills
 
         failures += kills.soak(chosen.seed, chosen.kills, chosen.isolation, tell)
         done.append(f"{chosen.kills} kills")

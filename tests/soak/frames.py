@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from hostile import RIGHT, Maker
-from puppet import PuppetSandbox, play, reply, scenes
 
 from autograder.sandbox.host.loaded import Found, LoadReport
 from autograder.sandbox.host.student import ModuleProxy, Opaque, Parameter, Reply, StudentFault
+from tests.soak.hostile import RIGHT, Maker
+from tests.soak.puppet import PuppetSandbox, play, reply, scenes
 
 Tell = Callable[[str], None]
 

@@ -13,15 +13,15 @@ from collections.abc import Callable
 
 import msgspec
 import torch
-from frames import unsound, unsound_fault
-from hostile import Frame, Maker
-from puppet import reply, scenes
 
 from autograder.assignment.assignment import Limits
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.host.student import StudentFault
 from autograder.sandbox.protocol import messages, wire
 from autograder.submissions.submission import SourceFile
+from tests.soak.frames import unsound, unsound_fault
+from tests.soak.hostile import Frame, Maker
+from tests.soak.puppet import reply, scenes
 
 Tell = Callable[[str], None]
 

@@ -16,7 +16,6 @@ from typing import Any, cast
 
 import msgspec
 import torch
-from hostile import STALLED, Frame, frame_of
 
 from autograder.assignment.assignment import Limits
 from autograder.sandbox.host.guest_process import GuestProcess
@@ -25,6 +24,7 @@ from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.sandbox.host.session import Session
 from autograder.sandbox.host.student import ModuleProxy
 from autograder.sandbox.protocol import messages, orders, wire
+from tests.soak.hostile import STALLED, Frame, frame_of
 
 NAMES = (
     NameSpec("softmax", "simplified", "function", ("scores",)),

