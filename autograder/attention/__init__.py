@@ -1,0 +1,1 @@
+"""All that knows attention: checks, misconceptions, the worked example and the figures."""

@@ -206,8 +206,10 @@ def catalogue_of(assignment: Assignment, name: str) -> Catalogue:
 
 
 def counted_for(assignment: Assignment, name: str) -> Counted:
-    """Which operators a name's calls are to count: all of them, unless the library's attention is
-    all that the assignment forbids it."""
+    """Which operators a name's calls are to count.
+
+    All of them, unless the library's attention is all that the assignment forbids it.
+    """
     forbidden = (
         pattern
         for rule in assignment.forbidden

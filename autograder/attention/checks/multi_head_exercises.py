@@ -179,8 +179,11 @@ def armed_to_merge(
 def holdable(
     student: Student, sample: Sample, sizes: Sizes
 ) -> tuple[ModuleProxy | None, set[str], dict[str, tuple[int, ...]], Roles | None]:
-    """The student's own split module, the roles that it can hold apart, its parameters' shapes,
-    and where the roles lie.
+    """The student's own split module, and what it can hold.
+
+    Returns:
+        The module, the roles that it can hold apart, its parameters' shapes by path, and where the
+        roles lie; None and nothing where it cannot be built.
 
     A role that it cannot hold (a shared layer, biases that are ignored, no output projection) is
     judged with the module itself, not once more here.

@@ -123,8 +123,16 @@ class Canvas:
         deepest: float = 0.0,
         width: float = CELL_WIDTH,
     ) -> None:
-        """Numbers in boxes. `colours` go over the columns in equal parts; where `deepest` is
-        given, a number of that size has all of its colour, else all have a little."""
+        """Numbers in boxes.
+
+        Args:
+            x: Left edge of the first column.
+            y: Upper edge of the first row.
+            rows: The numbers.
+            colours: Go over the columns in equal parts.
+            deepest: The number that has all of its colour; where it is 0, all have a little.
+            width: Of a column.
+        """
         share = -(-len(rows[0]) // len(colours))
         for number, row in enumerate(rows):
             for column, value in enumerate(row):

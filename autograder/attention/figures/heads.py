@@ -41,8 +41,11 @@ def two_heads() -> str:
 
 
 def stacked_queries() -> tuple[list[list[float]], list[list[float]]]:
-    """The query weights of the wrapper's two heads side by side, and all queries: the seed of the
-    wrapper's worked numbers, six layers in the order in which two heads make them."""
+    """The query weights of the wrapper's two heads side by side, and all queries.
+
+    Drawn with the seed of the wrapper's worked numbers, six layers in the order in which two heads
+    make them.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(123)
         layers = [torch.nn.Linear(3, 2, bias=False).weight.detach().T for _ in range(3 * HEADS)]

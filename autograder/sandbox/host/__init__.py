@@ -1,0 +1,1 @@
+"""What is outside the wall: the sandbox, guests as processes, the dialogues of the checks."""

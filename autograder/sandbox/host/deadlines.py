@@ -23,11 +23,14 @@ class TimeLimits(Protocol):
     """The limits of time, as the assignment has them."""
 
     @property
-    def call_seconds(self) -> float: ...
+    def call_seconds(self) -> float:
+        """CPU seconds of one call."""
     @property
-    def submission_seconds(self) -> float: ...
+    def submission_seconds(self) -> float:
+        """CPU seconds of all calls of a submission."""
     @property
-    def wall_factor(self) -> int: ...
+    def wall_factor(self) -> int:
+        """Wall time allowed, in multiples of CPU time."""
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,17 @@ class Bounds(Protocol):
     """The limits that end in an exception, as the assignment has them."""
 
     @property
-    def memory_mb(self) -> int: ...
+    def memory_mb(self) -> int:
+        """Memory on top of what Python and torch take, in MB."""
     @property
-    def threads(self) -> int: ...
+    def threads(self) -> int:
+        """Threads besides the first."""
     @property
-    def open_files(self) -> int: ...
+    def open_files(self) -> int:
+        """Files open at a time."""
     @property
-    def file_mb(self) -> int: ...
+    def file_mb(self) -> int:
+        """Size of a file that is written, in MB."""
 
 
 _REFUSED = "a submission may not open files, start processes or use the network"

@@ -30,6 +30,7 @@ class LoadReport:
 
 
 def report_of(report: wire.Report) -> LoadReport:
+    """What a guest says of loading, with control codes taken out."""
     found = {
         clean_line(at.name): Found(
             clean_line(at.path), at.line, at.cell, clean_line(at.spelled), at.stub

@@ -27,26 +27,34 @@ class File(Protocol):
     """One file of a submission."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Its path within the submission."""
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """`module`, `notebook` or `data`."""
     @property
-    def data(self) -> bytes: ...
+    def data(self) -> bytes:
+        """Its bytes."""
     @property
-    def cells(self) -> tuple[str, ...]: ...
+    def cells(self) -> tuple[str, ...]:
+        """A notebook's cells."""
 
 
 class SandboxLimits(wall.GuestLimits, Protocol):
     """All limits that a submission meets here."""
 
     @property
-    def call_seconds(self) -> float: ...
+    def call_seconds(self) -> float:
+        """CPU seconds of one call."""
     @property
-    def check_seconds(self) -> float: ...
+    def check_seconds(self) -> float:
+        """CPU seconds of one check."""
     @property
-    def wall_factor(self) -> int: ...
+    def wall_factor(self) -> int:
+        """Wall time allowed, in multiples of CPU time."""
     @property
-    def fresh_guests(self) -> int: ...
+    def fresh_guests(self) -> int:
+        """How often a submission is begun anew after a crash."""
 
 
 class Sandbox:

@@ -37,19 +37,26 @@ class GuestLimits(Protocol):
     """The limits that a wall enforces, as the assignment has them."""
 
     @property
-    def load_seconds(self) -> float: ...
+    def load_seconds(self) -> float:
+        """CPU seconds of loading."""
     @property
-    def submission_seconds(self) -> float: ...
+    def submission_seconds(self) -> float:
+        """CPU seconds of all calls of a submission."""
     @property
-    def memory_mb(self) -> int: ...
+    def memory_mb(self) -> int:
+        """Memory on top of what Python and torch take, in MB."""
     @property
-    def threads(self) -> int: ...
+    def threads(self) -> int:
+        """Threads besides the first."""
     @property
-    def open_files(self) -> int: ...
+    def open_files(self) -> int:
+        """Files open at a time."""
     @property
-    def file_mb(self) -> int: ...
+    def file_mb(self) -> int:
+        """Size of a file that is written, in MB."""
     @property
-    def output_chars(self) -> int: ...
+    def output_chars(self) -> int:
+        """Characters of what is printed."""
 
 
 def breach(zygote: Zygote, limits: GuestLimits) -> str | None:
