@@ -186,7 +186,7 @@ def every_projection_counts(subject: Subject, sample: Sample, tokens: Tensor) ->
     once, twice = outputs
     require(
         same(twice, 2 * once) and difference(twice, once) > 0.01,
-        "an output that does not double with the values",
+        "an output that does not double when the values do",
         "an output twice as large for values twice as large",
     )
 

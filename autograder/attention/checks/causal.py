@@ -82,14 +82,14 @@ def scores_of(sample: Sample, count: int) -> Tensor:
 def weights_are_the_softmax_of_what_may_be_seen(
     count: int, name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
-    """Row i shares its weight among tokens 0 to i."""
+    """Row i spreads its weight over tokens 0 to i."""
     given = Given(scores=scores_of(sample, count))
     observe(given, lambda: getattr(student, name).ask(given.scores, **observe.counted))
 
 
 @dependence(of=BY_WEIGHTS)
 def other_scores_give_other_weights(name: str, student: Student, sample: Sample) -> None:
-    """What comes back depends on the scores."""
+    """The result depends on the scores."""
     proxy = getattr(student, name)
     moves(*(a_tensor(proxy(sample.numbers(label, 5, 5, reach=2.0)), 5, 5) for label in "ab"))
 
@@ -115,7 +115,7 @@ def no_weight_lies_above_the_diagonal(name: str, student: Student, sample: Sampl
 
 @criterion("softmax", of=BY_WEIGHTS)
 def rows_of_masked_weights_sum_to_one(name: str, student: Student, sample: Sample) -> None:
-    """Every row is a share-out among what may be seen."""
+    """Each row holds the weights of the tokens that may be seen, and sums to 1."""
     rows_sum_to_one(a_tensor(getattr(student, name)(scores_of(sample, 7)), 7, 7))
 
 
@@ -138,7 +138,7 @@ def weights_of_one_token(name: str, student: Student, sample: Sample, observe: O
 
 @own("masking", of=BY_WEIGHTS)
 def scores_are_left_alone(name: str, student: Student, sample: Sample) -> None:
-    """The scores are the same afterwards, and a second call gives the same again."""
+    """The scores are unchanged afterwards, and a second call gives the same result."""
     untouched(student, name, scores_of(sample, 5))
 
 
@@ -147,18 +147,18 @@ def scores_are_left_alone(name: str, student: Student, sample: Sample) -> None:
 
 @criterion("softmax", of=CAUSAL)
 def weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> None:
-    """Seen through values that are an identity, every row of weights is a share-out."""
+    """With the identity as values the output shows the weights: each row sums to 1."""
     rows_sum_to_one(attention.seen_weights(student, sample, CAUSAL, tokens=6, batch=2))
 
 
 @criterion("form", of=CAUSAL)
 def texts_of_a_batch_do_not_mix(student: Student, sample: Sample) -> None:
-    """A text's output is the same alone and beside others."""
+    """The output for a sequence does not depend on the other sequences of the batch."""
     subject = build(student, sample, CAUSAL, USUAL)
     tokens = sample.tokens("strong", USUAL)
     together, alone = subject.answers((tokens, None), (tokens[1:], None))
     require(
         same(alone, together[1:]),
-        "an output that depends on the other texts of the batch",
-        "each text treated by itself",
+        "an output that depends on the other sequences of the batch",
+        "each sequence processed independently",
     )

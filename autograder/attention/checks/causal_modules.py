@@ -88,7 +88,7 @@ def scores_are_divided_by_the_root_of_the_key_size(
 def a_later_token_cannot_change_an_earlier_output(
     name: str, student: Student, sample: Sample
 ) -> None:
-    """Outputs up to a position must not move when the tokens after it change."""
+    """Outputs up to a position do not change when the tokens after it change."""
     usual = SIZES[name]["usual"]
     subject = build(student, sample, name, usual)
     attention.future_does_not_matter(subject, sample, sample.tokens("strong", usual))
@@ -98,7 +98,7 @@ def a_later_token_cannot_change_an_earlier_output(
 def an_earlier_token_does_change_a_later_output(
     name: str, student: Student, sample: Sample
 ) -> None:
-    """The last token sees the first one."""
+    """The last token attends to the first one."""
     usual = SIZES[name]["usual"]
     subject = build(student, sample, name, usual)
     attention.past_matters(subject, sample.tokens("strong", usual))
@@ -108,7 +108,7 @@ def an_earlier_token_does_change_a_later_output(
 def large_scores_stay_finite(
     name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
-    """Scores of up to 80 in size, of little spread in a row, give finite outputs."""
+    """Scores of up to 80 in absolute value give finite outputs."""
     usual = SIZES[name]["usual"]
     weights, tokens = sample.large(usual)
     matches(observe, build(student, sample, name, usual, weights=weights), tokens)
@@ -126,7 +126,7 @@ def context_is_a_weighted_sum_of_values(name: str, student: Student, sample: Sam
 def weights_are_dropped_in_training_and_only_then(
     name: str, student: Student, sample: Sample
 ) -> None:
-    """In training a weight is 0 or itself / (1 - p), drawn per text and head; in eval it stays."""
+    """Weights are dropped and rescaled by 1 / (1 - p) per sequence and head, in training only."""
     seen = dropout.watched(student, sample, name, heads_to_watch(name), 0.3)
     dropout.judged(
         seen,
@@ -138,7 +138,7 @@ def weights_are_dropped_in_training_and_only_then(
 
 @own("dropout", of=BOTH)
 def the_rate_is_the_one_asked_for(name: str, student: Student, sample: Sample) -> None:
-    """Another rate drops another share, and a rate of 0 nothing."""
+    """A higher rate drops more weights, and a rate of 0 drops none."""
     seen = dropout.watched(student, sample, name, heads_to_watch(name), 0.5)
     dropout.judged(seen, dropout.weights_are_dropped)
     dropout.rate_zero_drops_nothing(student, sample, name, SIZES[name]["easy"])
@@ -186,7 +186,7 @@ def every_weight_learns_and_nothing_else_is_kept(
 def any_number_of_tokens_and_texts_in_any_layout_works(
     name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
-    """From one token to `context_length`, one text or more, a view of another tensor."""
+    """Any length up to `context_length`, any batch size, views of other tensors."""
     subject = build(student, sample, name, SIZES[name]["other"])
     lengths = ((4, 1), (4, 2), (4, 9), (1, 5))
     attention.matches_in_any_form(
@@ -196,7 +196,7 @@ def any_number_of_tokens_and_texts_in_any_layout_works(
 
 @own("form", of=BOTH)
 def one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
-    """The output is one tensor `(b, T, d_out)`, and the input is left as it was."""
+    """The output is a single tensor `(b, T, d_out)`, and the input is unchanged."""
     easy = SIZES[name]["easy"]
     state.one_tensor_comes_back(build(student, sample, name, easy), sample.tokens("strong", easy))
 

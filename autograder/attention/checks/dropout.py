@@ -252,7 +252,7 @@ def _wrong(found: str, misconception: str | None) -> CheckFailed:
 
 
 def draws_are_independent(seen: Seen) -> None:
-    """Texts of a batch, and heads, lose different weights."""
+    """Dropout is drawn independently for each sequence and each head."""
     dropped = seen.dropped & seen.telling
     if not dropped.any():
         return  # nothing is dropped: told by another check
@@ -266,14 +266,14 @@ def draws_are_independent(seen: Seen) -> None:
         heads_alike = bool(((by_head == by_head[:, :, :1]) | ~both).all())
     require(
         not texts_alike and not heads_alike,
-        "the same weights dropped in every " + ("text" if texts_alike else "head"),
-        "a draw of its own for every text and head",
+        "the same weights dropped in every " + ("sequence" if texts_alike else "head"),
+        "an independent draw for every sequence and head",
         misconception="dropout-shared-by-batch",
     )
 
 
 def nothing_is_dropped_in_eval(seen: Seen) -> None:
-    """In eval mode all texts come out the same and whole, call after call."""
+    """In eval mode nothing is dropped: equal sequences give equal outputs, at every call."""
     require(
         same(seen.again, seen.kept) and same(seen.kept, seen.kept[:1].expand_as(seen.kept)),
         "numbers that change from call to call in eval mode",

@@ -12,7 +12,7 @@ from autograder.sandbox.host.student import Student
 
 
 def rows_sum_to_one(weights: Tensor) -> None:
-    """Fail unless every row of weights is a share-out: nothing negative, sum 1."""
+    """Fail unless every row of weights sums to 1 and has nothing negative."""
     require(
         bool(torch.isfinite(weights).all())
         and same(weights.sum(-1), torch.ones(weights.shape[:-1])),
@@ -23,9 +23,9 @@ def rows_sum_to_one(weights: Tensor) -> None:
 
 
 def a_tensor(value: object, *shape: int) -> Tensor:
-    """Fail unless one real tensor of this shape came back, and nothing around it."""
+    """Fail unless exactly one real tensor of this shape was returned."""
     if not isinstance(value, Tensor):
-        raise CheckFailed(told_type(value), "one tensor and no more")
+        raise CheckFailed(told_type(value), "one tensor")
     require(
         tuple(value.shape) == shape,
         f"shape {told_shape(value.shape)}",
@@ -59,17 +59,17 @@ def untouched(student: Student, name: str, *arguments: Tensor | None) -> None:
         assert before is not None
         require(
             is_still(after, before),
-            "an argument that was changed by the call",
-            "arguments left as they were",
+            "an argument that the call changed",
+            "arguments that are unchanged",
         )
-    require(isinstance(reply.value, Tensor), told_type(reply.value), "one tensor and no more")
+    require(isinstance(reply.value, Tensor), told_type(reply.value), "one tensor")
     first = a_tensor(reply.value, *reply.value.shape)
     again = next(replies).value
     require(
         isinstance(again, Tensor)
         and again.shape == first.shape
         and same(a_tensor(again, *first.shape), first),
-        "another result at the second call",
+        "a different result at the second call",
         "the same result for the same arguments",
         unsteady=True,
     )

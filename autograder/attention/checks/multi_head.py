@@ -71,14 +71,14 @@ def split_heads_equal_stacked_heads(student: Student, sample: Sample) -> None:
         )
     require(
         same(joined, torch.cat(stacked, dim=-1)),
-        "something else than what separate heads give",
+        "something other than what separate heads give",
         "the outputs of separate heads, side by side",
     )
 
 
 @own("split", of=MHA, aspect="no loop over heads")
 def no_loop_over_the_heads(student: Student, sample: Sample) -> None:
-    """The number of matrix products and softmaxes must not grow with the number of heads."""
+    """The number of matrix products and softmaxes does not grow with the number of heads."""
     counts = []
     for heads in (2, 8):
         sizes = replace(USUAL, d_out=16, heads=heads)
@@ -116,13 +116,13 @@ def an_uneven_split_is_refused(student: Student) -> None:
 
 @criterion("softmax", of=MHA)
 def weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> None:
-    """Seen through values that are an identity, every row of every head is a share-out."""
+    """With the identity as values the output shows the weights: each row sums to 1."""
     rows_sum_to_one(attention.seen_weights(student, sample, MHA, tokens=5, heads=3, batch=2))
 
 
 @criterion("merge", of=MHA)
 def a_heads_values_come_out_in_its_own_columns(student: Student, sample: Sample) -> None:
-    """With one head's values zero, its part of the output is zero and the others are not."""
+    """If one head's values are zero, its part of the output is zero and the others are not."""
     subject = build(student, sample, MHA, USUAL)
     width = USUAL.d_out
     plain = {**subject.weights, "output": torch.eye(width), "output_bias": torch.zeros(width)}
@@ -151,7 +151,7 @@ def output_projection_comes_last(student: Student, sample: Sample) -> None:
     found = next(outputs)
     require(
         found.shape[-1:] == bias.shape and same(found, bias.expand_as(found)),
-        "something else than `out_proj`'s bias for values of zero",
+        "something other than `out_proj`'s bias when all values are zero",
         "the bias of `out_proj`",
     )
     once, twice = outputs
@@ -164,7 +164,7 @@ def output_projection_comes_last(student: Student, sample: Sample) -> None:
 
 @criterion("output", of=MHA)
 def it_equals_the_librarys_module(student: Student, sample: Sample) -> None:
-    """With the same weights PyTorch's `nn.MultiheadAttention` gives the same."""
+    """With the same weights PyTorch's `nn.MultiheadAttention` gives the same output."""
     subject = build(student, sample, MHA, SQUARE)
     found = subject(sample.tokens("strong", SQUARE))
     require(same(found, librarys_output(sample)), "another output", "the library's output")
@@ -192,7 +192,7 @@ def librarys_output(sample: Sample) -> Tensor:
 def any_number_of_heads_works(
     heads: int, student: Student, sample: Sample, observe: Observer
 ) -> None:
-    """From one head to heads of one column, and for a batch of one."""
+    """Any number of heads works, from 1 to `d_out`."""
     sizes = replace(USUAL, heads=heads, batch=1)
     subject = build(student, sample, MHA, sizes)
     matches(observe, subject, sample.tokens("strong", sizes))
@@ -200,7 +200,7 @@ def any_number_of_heads_works(
 
 @criterion("form", of=MHA)
 def it_serves_within_a_block(student: Student, sample: Sample) -> None:
-    """Within a small trusted GPT block the outputs stay the reference's."""
+    """Inside a small GPT block the outputs equal the reference's."""
     subject = build(student, sample, MHA, SQUARE)
     tokens = sample.tokens("embedded", SQUARE)
     found = gpt_block(sample, tokens, subject)

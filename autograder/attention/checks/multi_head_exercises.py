@@ -83,7 +83,7 @@ def merged_module_holds_the_weights_of_the_heads(
         require(
             all(path in after and is_still(after[path], was[path]) for path in was),
             "a wrapper whose weights have changed",
-            "a wrapper left as it was",
+            "an unchanged wrapper",
         )
 
 
@@ -206,7 +206,7 @@ def holdable(
 
 @own("equivalence", of="merge_heads")
 def merged_module_keeps_the_dropout_rate(student: Student, sample: Sample) -> None:
-    """Where the module keeps its rate in a dropout layer, it is the wrapper's; of one head too."""
+    """The merged module has the wrapper's dropout rate."""
     alone = replace(USUAL, heads=1)
     wrapper, _ = armed_to_merge(student, sample, alone)
     merged = built(student, lambda: student.merge_heads(wrapper))
@@ -235,7 +235,7 @@ GPT2 = Sizes(d_in=768, d_out=768, tokens=16, batch=1, context_length=1024, heads
 
 @own("gpt2", of="gpt2_attention")
 def gpt2_attention_has_the_sizes_of_the_smallest_gpt2(student: Student, sample: Sample) -> None:
-    """768 columns in and out, 12 heads, 1024 tokens, seen from its weights and one short run."""
+    """768 features in and out, 12 heads, 1024 tokens."""
     own = own_split(student, replace(USUAL, d_out=15))
     if own is not None and is_gpt2_unfilled(student, own):
         return

@@ -51,7 +51,7 @@ def heads_stand_side_by_side(
 
 @setting("stacking", of=WRAPPER)
 def any_number_of_tokens_works(student: Student, sample: Sample, observe: Observer) -> None:
-    """From one token to all that `context_length` allows."""
+    """Any number of tokens works, from 1 to `context_length`."""
     wrapper, heads = armed(student, sample, OTHER)
     counts = (1, OTHER.context_length)
     texts = [sample.tokens("length", replace(OTHER, tokens=count, batch=1)) for count in counts]
@@ -62,12 +62,12 @@ def any_number_of_tokens_works(student: Student, sample: Sample, observe: Observ
 
 @dependence(of=WRAPPER)
 def output_depends_on_queries_and_keys_of_the_heads(student: Student, sample: Sample) -> None:
-    """Other query and key weights in the heads give another output; the same ones the same."""
+    """The output depends on the heads' query and key weights, and on nothing random."""
     wrapper, heads = armed(student, sample, USUAL)
     tokens = sample.tokens("strong", USUAL)
     shape = (USUAL.batch, USUAL.tokens, USUAL.heads * USUAL.d_out)
     once, again = (tensor_of(wrapper(tokens), *shape) for _ in range(2))
-    require(same(again, once), "another output at the second call", "the same output twice")
+    require(same(again, once), "a different output at the second call", "the same output twice")
     for number, head in enumerate(heads):
         roles = head_roles(head, USUAL)
         if roles is None:
@@ -104,7 +104,7 @@ def every_head_has_weights_of_its_own(student: Student, sample: Sample) -> None:
         require(
             "value" not in held
             or same(held["value"], head_weights(sample, USUAL, number)["value"]),
-            "heads that share their weights: one module stands in the list several times",
+            "heads that share their weights: the list holds the same module several times",
             "a module of its own for every head",
             misconception="one-head-repeated",
         )
@@ -114,7 +114,7 @@ def every_head_has_weights_of_its_own(student: Student, sample: Sample) -> None:
 def heads_get_the_dropout_rate(
     student: Student, sample: Sample, findings: Mapping[str, bool]
 ) -> None:
-    """A wrapper built with dropout drops in training, where a head of its own does."""
+    """A wrapper passes its dropout rate on to its heads."""
     _, heads = armed(student, sample, USUAL, dropout=0.5)
     tokens = sample.tokens("strong", USUAL)
 
@@ -160,7 +160,7 @@ def heads_are_a_module_list(student: Student) -> None:
 
 @own("state", of=WRAPPER)
 def bias_reaches_the_heads(student: Student, findings: Mapping[str, bool]) -> None:
-    """With `qkv_bias=True` the heads have biases, where a head of its own has."""
+    """A wrapper passes `qkv_bias` on to its heads."""
     if not findings[TAKES_BIAS]:
         return  # what its head has no argument for, a wrapper cannot hand on
     # A head that follows `qkv_bias` stands here: the student's own, or one in its place.

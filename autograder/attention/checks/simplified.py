@@ -101,7 +101,7 @@ def scores_double_with_the_query(student: Student, sample: Sample) -> None:
 def scores_do_not_depend_on_how_inputs_lie_in_memory(
     layout: Layout, student: Student, sample: Sample, observe: Observer
 ) -> None:
-    """Inputs that are a view of another tensor give the same scores; one token is enough."""
+    """Inputs that are a view of another tensor give the same scores."""
     given = score_question(OTHER.drawn(sample), row=0)
     observe(
         given, lambda: student.attention_scores.ask(given.query, given.tokens, layouts={1: layout})
@@ -117,7 +117,7 @@ def one_input_has_one_score(student: Student, sample: Sample, observe: Observer)
 
 @own("scores", of="attention_scores")
 def scores_leave_their_arguments_alone(student: Student, sample: Sample) -> None:
-    """The arguments are the same afterwards, and a second call gives the same again."""
+    """The arguments are unchanged afterwards, and a second call gives the same result."""
     given = score_question(USUAL.drawn(sample), row=3)
     untouched(student, "attention_scores", given.query, given.tokens)
 
@@ -146,7 +146,7 @@ SHAPES = [(7,), (4, 6), (5, 5), (2, 3, 5)]
 def softmax_runs_over_the_last_dimension(
     shape: tuple[int, ...], student: Student, sample: Sample, observe: Observer
 ) -> None:
-    """Whatever stands in front, the last dimension is shared out."""
+    """Softmax runs over the last dimension, whatever the others are."""
     given = Given(scores=sample.numbers("scores", *shape, reach=4.0))
     observe(given, lambda: student.softmax.ask(given.scores, **observe.counted))
 
@@ -163,13 +163,13 @@ def softmax_stays_finite_for_large_scores(
 
 @criterion("softmax", of="softmax")
 def every_row_of_softmax_sums_to_one(student: Student, sample: Sample) -> None:
-    """The weights of a row are shares: none negative, together 1."""
+    """The weights of a row are not negative and sum to 1."""
     rows_sum_to_one(a_tensor(student.softmax(sample.numbers("shares", 3, 7, reach=3.0)), 3, 7))
 
 
 @criterion("softmax", of="softmax")
 def softmax_does_not_change_when_all_scores_grow(student: Student, sample: Sample) -> None:
-    """The same number added to every score of a row changes nothing."""
+    """Adding the same number to every score of a row changes nothing."""
     scores = sample.numbers("shift", 3, 7, reach=3.0)
     require(
         same(
@@ -205,7 +205,7 @@ def softmax_of_one_score_is_one(
 
 @own("form", of="softmax")
 def softmax_leaves_its_argument_alone(student: Student, sample: Sample) -> None:
-    """The scores are the same afterwards, and a second call gives the same again."""
+    """The scores are unchanged afterwards, and a second call gives the same result."""
     untouched(student, "softmax", sample.numbers("kept", 4, 5))
 
 
@@ -224,11 +224,11 @@ def context_vector_is_the_weighted_sum_of_the_inputs(
 
 @criterion("context", of="context_vector")
 def context_of_equal_inputs_is_that_input(student: Student, sample: Sample) -> None:
-    """Where all inputs are the same, so is every weighted mean of them."""
+    """If all inputs are equal, every weighted mean of them is that input."""
     row = sample.numbers("same", 4)
     found = student.context_vector(sample.numbers("asks", 4), row.expand(5, 4).clone())
     context = a_tensor(found, 4)
-    require(same(context, row), "something else than the one input", "the input itself")
+    require(same(context, row), "something other than the one input", "the input itself")
 
 
 @setting("context", of="context_vector")
@@ -240,7 +240,7 @@ def context_vector_of_one_token(student: Student, sample: Sample, observe: Obser
 
 @own("context", of="context_vector")
 def context_vector_leaves_its_arguments_alone(student: Student, sample: Sample) -> None:
-    """The arguments are the same afterwards, and a second call gives the same again."""
+    """The arguments are unchanged afterwards, and a second call gives the same result."""
     given = score_question(USUAL.drawn(sample), row=3)
     untouched(student, "context_vector", given.query, given.tokens)
 
@@ -253,7 +253,7 @@ def context_vector_leaves_its_arguments_alone(student: Student, sample: Sample) 
 
 @dependence(of=("attention_scores", "context_vector"))
 def another_query_gives_another_result(name: str, student: Student, sample: Sample) -> None:
-    """What comes back depends on the query."""
+    """The result depends on the query."""
     tokens = USUAL.drawn(sample)
     proxy = getattr(student, name)
     shape = (6,) if name == "attention_scores" else (4,)
@@ -263,6 +263,6 @@ def another_query_gives_another_result(name: str, student: Student, sample: Samp
 
 @dependence(of="softmax")
 def other_scores_give_other_weights(student: Student, sample: Sample) -> None:
-    """What comes back depends on the scores."""
+    """The result depends on the scores."""
     drawn = (sample.numbers(label, 3, 5, reach=2.0) for label in "ab")
     moves(*(a_tensor(student.softmax(scores), 3, 5) for scores in drawn))

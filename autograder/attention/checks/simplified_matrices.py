@@ -29,20 +29,20 @@ from autograder.sandbox.protocol.wire import Layout
 def row_i_holds_the_weights_of_token_i(
     inputs: Inputs, student: Student, sample: Sample, observe: Observer
 ) -> None:
-    """Each row is what the softmax of one token's scores gives."""
+    """Each row is the softmax of one token's scores."""
     given = Given(tokens=inputs.drawn(sample))
     observe(given, lambda: student.attention_weights.ask(given.tokens, **observe.counted))
 
 
 @criterion("softmax", of="attention_weights")
 def every_row_of_weights_sums_to_one(student: Student, sample: Sample) -> None:
-    """The weights of a token are shares: none negative, together 1."""
+    """The weights of a token are not negative and sum to 1."""
     rows_sum_to_one(a_tensor(student.attention_weights(OTHER.drawn(sample)), 9, 9))
 
 
 @criterion("scores", of="attention_weights")
 def tokens_that_change_places_take_their_weights_along(student: Student, sample: Sample) -> None:
-    """Self-attention knows no order: exchanged tokens have exchanged weights."""
+    """Self-attention does not depend on order: swapped tokens have swapped weights."""
     tokens = USUAL.drawn(sample)
     order = torch.tensor([2, 0, 5, 1, 4, 3])
     weights = a_tensor(student.attention_weights(tokens), 6, 6)
@@ -68,7 +68,7 @@ def weights_depend_on_the_length_of_a_token(student: Student, sample: Sample) ->
 def weights_stay_finite_for_large_inputs(
     size: float, student: Student, sample: Sample, observe: Observer
 ) -> None:
-    """Inputs with scores of some hundreds give finite, right weights."""
+    """Inputs whose scores are in the hundreds give finite, right weights."""
     given = Given(tokens=sample.numbers("long", 5, 4, reach=size))
     large(observe, given, lambda: student.attention_weights.ask(given.tokens))
 
@@ -92,13 +92,13 @@ def weights_do_not_depend_on_how_inputs_lie_in_memory(
 
 @own("form", of="attention_weights")
 def weights_leave_the_inputs_alone(student: Student, sample: Sample) -> None:
-    """The inputs are the same afterwards, and a second call gives the same again."""
+    """The inputs are unchanged afterwards, and a second call gives the same result."""
     untouched(student, "attention_weights", USUAL.drawn(sample))
 
 
 @own("form", of="attention_weights")
 def weights_are_matrix_products_and_no_loop(student: Student, sample: Sample) -> None:
-    """The number of operations must not grow with the number of tokens."""
+    """The number of operations does not grow with the number of tokens."""
     proxy = student.attention_weights
     drawn = [sample.numbers("counted", tokens, 4) for tokens in (3, 12)]
     replies = proxy.ask_each([proxy.asked(tokens, operators=True) for tokens in drawn])
@@ -122,11 +122,11 @@ def context_vectors_are_weights_times_inputs(
 
 @criterion("context", of="context_vectors")
 def context_vectors_of_equal_inputs_are_that_input(student: Student, sample: Sample) -> None:
-    """Where all inputs are the same, so is every weighted mean of them."""
+    """If all inputs are equal, every weighted mean of them is that input."""
     tokens = sample.numbers("same", 4).expand(5, 4).clone()
     require(
         same(a_tensor(student.context_vectors(tokens), 5, 4), tokens),
-        "something else than the one input",
+        "something other than the one input",
         "the input itself in every row",
     )
 
@@ -140,20 +140,20 @@ def context_vectors_of_one_token(student: Student, sample: Sample, observe: Obse
 
 @own("context", of="context_vectors")
 def context_vectors_leave_the_inputs_alone(student: Student, sample: Sample) -> None:
-    """The inputs are the same afterwards, and a second call gives the same again."""
+    """The inputs are unchanged afterwards, and a second call gives the same result."""
     untouched(student, "context_vectors", USUAL.drawn(sample))
 
 
 @dependence(of="attention_weights")
 def other_inputs_give_other_weights(student: Student, sample: Sample) -> None:
-    """What comes back depends on the inputs."""
+    """The result depends on the inputs."""
     proxy = student.attention_weights
     moves(*(a_tensor(proxy(sample.numbers(label, 5, 4, reach=2.0)), 5, 5) for label in "ab"))
 
 
 @dependence(of="context_vectors")
 def weights_within_context_vectors_depend_on_scores(student: Student, sample: Sample) -> None:
-    """Inputs twice as long have other scores, so more than a doubled result comes back."""
+    """Inputs twice as long have larger scores, so the result does more than double."""
     tokens = USUAL.drawn(sample)
     once = a_tensor(student.context_vectors(tokens), 6, 4)
     moves(2 * once, a_tensor(student.context_vectors(2 * tokens), 6, 4))

@@ -136,7 +136,7 @@ def nothing_is_remembered(first: Tensor, again: Tensor) -> None:
     """Two calls in eval mode gave the same, with another call between them."""
     require(
         same(again, first),
-        "another output at the second call",
+        "a different output at the second call",
         "the same output for the same input in eval mode",
         misconception="weights-made-anew",
         unsteady=True,
@@ -182,11 +182,11 @@ def reaches_nobody(given: Given, role: str, chain: Chain, explanation: Explanati
 
 
 def one_tensor_comes_back(subject: Subject, tokens: Tensor) -> None:
-    """The output is one tensor of the promised shape and nothing around it; the input stays."""
+    """The output is a single tensor of the promised shape, and the input is unchanged."""
     reply = subject.module.ask(tokens, arguments=True)
     value, after = reply.value, next(iter(reply.arguments), None)
     if not isinstance(value, Tensor):
-        raise CheckFailed(told_type(value), "one tensor and no more")
+        raise CheckFailed(told_type(value), "one tensor")
     shape = (*tokens.shape[:-1], subject.sizes.d_out)
     require(
         tuple(value.shape) == shape,
@@ -198,8 +198,8 @@ def one_tensor_comes_back(subject: Subject, tokens: Tensor) -> None:
         and after.dtype == tokens.dtype
         and after.shape == tokens.shape
         and torch.equal(after, tokens),
-        "an input that was changed by the call",
-        "the input left as it was",
+        "an input that the call changed",
+        "an unchanged input",
     )
 
 

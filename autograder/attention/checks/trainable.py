@@ -69,7 +69,7 @@ def scores_are_divided_by_the_root_of_the_key_size(
 
 @criterion("softmax", of=BOTH)
 def weights_of_every_token_sum_to_one(name: str, student: Student, sample: Sample) -> None:
-    """Seen through values that are an identity, every row of weights is a share-out."""
+    """With the identity as values the output shows the weights: each row sums to 1."""
     rows_sum_to_one(attention.seen_weights(student, sample, name, tokens=6))
 
 
@@ -113,7 +113,7 @@ def v2_keeps_three_linear_layers(student: Student) -> None:
 def every_weight_learns_and_nothing_else_is_kept(
     name: str, student: Student, sample: Sample
 ) -> None:
-    """Gradients reach every weight; the same input gives the same output, call after call."""
+    """Gradients reach every weight; calling twice gives the same output."""
     subject = build(student, sample, name, SQUARE)
     tokens = sample.tokens("strong", SQUARE)
     state.learns_and_keeps_nothing_else(subject, sample, tokens)
@@ -136,7 +136,7 @@ def biases_take_part(student: Student, sample: Sample, observe: Observer) -> Non
 def any_number_of_tokens_in_any_layout_works(
     name: str, student: Student, sample: Sample, observe: Observer
 ) -> None:
-    """One token is enough, no number is built in, and a view of another tensor will do."""
+    """Any number of tokens works, one included, and so does a view of another tensor."""
     subject = build(student, sample, name, OTHER)
     lengths = ((0, 1), (0, 2), (0, 13))
     attention.matches_in_any_form(observe, subject, sample, lengths, ("transposed", "sliced"))
@@ -144,7 +144,7 @@ def any_number_of_tokens_in_any_layout_works(
 
 @own("form", of=BOTH)
 def one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
-    """The output is one tensor `(T, d_out)`, and the input is left as it was."""
+    """The output is a single tensor `(T, d_out)`, and the input is unchanged."""
     subject = build(student, sample, name, SQUARE)
     state.one_tensor_comes_back(subject, sample.tokens("strong", SQUARE))
 

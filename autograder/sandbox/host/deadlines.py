@@ -25,9 +25,11 @@ class TimeLimits(Protocol):
     @property
     def call_seconds(self) -> float:
         """CPU seconds of one call."""
+
     @property
     def submission_seconds(self) -> float:
         """CPU seconds of all calls of a submission."""
+
     @property
     def wall_factor(self) -> int:
         """Wall time allowed, in multiples of CPU time."""

@@ -17,12 +17,15 @@ class Bounds(Protocol):
     @property
     def memory_mb(self) -> int:
         """Memory on top of what Python and torch take, in MB."""
+
     @property
     def threads(self) -> int:
         """Threads besides the first."""
+
     @property
     def open_files(self) -> int:
         """Files open at a time."""
+
     @property
     def file_mb(self) -> int:
         """Size of a file that is written, in MB."""

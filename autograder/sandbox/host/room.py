@@ -29,12 +29,15 @@ class File(Protocol):
     @property
     def path(self) -> str:
         """Its path within the submission."""
+
     @property
     def kind(self) -> str:
         """`module`, `notebook` or `data`."""
+
     @property
     def data(self) -> bytes:
         """Its bytes."""
+
     @property
     def cells(self) -> tuple[str, ...]:
         """A notebook's cells."""
@@ -46,12 +49,15 @@ class SandboxLimits(wall.GuestLimits, Protocol):
     @property
     def call_seconds(self) -> float:
         """CPU seconds of one call."""
+
     @property
     def check_seconds(self) -> float:
         """CPU seconds of one check."""
+
     @property
     def wall_factor(self) -> int:
         """Wall time allowed, in multiples of CPU time."""
+
     @property
     def fresh_guests(self) -> int:
         """How often a submission is begun anew after a crash."""

@@ -39,21 +39,27 @@ class GuestLimits(Protocol):
     @property
     def load_seconds(self) -> float:
         """CPU seconds of loading."""
+
     @property
     def submission_seconds(self) -> float:
         """CPU seconds of all calls of a submission."""
+
     @property
     def memory_mb(self) -> int:
         """Memory on top of what Python and torch take, in MB."""
+
     @property
     def threads(self) -> int:
         """Threads besides the first."""
+
     @property
     def open_files(self) -> int:
         """Files open at a time."""
+
     @property
     def file_mb(self) -> int:
         """Size of a file that is written, in MB."""
+
     @property
     def output_chars(self) -> int:
         """Characters of what is printed."""
