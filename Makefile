@@ -10,8 +10,8 @@ READY := $(VENV)/.ready
 TORCH_INDEX ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup grade practice test lint format docs release figures calibrate seccomp doctor \
-	attacks soak bench clean
+.PHONY: help setup grade practice test proof proof-full lint format docs release figures calibrate \
+	seccomp doctor attacks soak bench clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,9 +40,30 @@ practice: $(READY)  ## a template of your own in practice/, graded by the hidden
 	@test -e practice || $(BIN)/autograder release template --out practice >/dev/null
 	$(BIN)/autograder check practice --show
 
-test: lint  ## lint, types and all tests
-	$(BIN)/python -m pytest --quiet -n 2 --dist loadfile -m "not alone"
-	$(BIN)/python -m pytest --quiet -m alone
+PYTEST := $(BIN)/python -m pytest --quiet
+
+# What looks at the whole machine (marked `alone`) comes first, by itself; the last line counts all
+# the others.
+test: lint  ## lint, types, and tests that guard every behaviour (some minutes)
+	$(PYTEST) tests/test_attacks.py -m "not proof"
+	$(PYTEST) -n 2 --dist loadfile -m "not alone and not proof"
+
+# The last part is every test, since a line may be covered by any of them.
+proof: $(READY)  ## what takes longer: attacks, calibration, platforms, browsers, coverage
+	$(BIN)/python -m tests.attacks.table
+	$(BIN)/autograder calibrate
+	$(PYTEST) tests/test_attacks.py
+	$(PYTEST) -n 2 --dist loadfile -m "not alone" --cov --cov-report=term --cov-report=html
+
+# Whatever the inputs: each secret draws others.
+SECRETS ?= one-term another-term an-exam
+
+proof-full: $(READY)  ## by hand: calibration under several secrets, then the soak (an hour or so)
+	@for secret in $(SECRETS); do \
+	    file=$$(mktemp) && echo "$$secret" > "$$file" && echo "calibrating with the secret $$secret" && \
+	    AUTOGRADER_SECRET_FILE="$$file" $(BIN)/autograder calibrate && rm "$$file" || exit 1; \
+	done
+	$(BIN)/python -m tests.soak
 
 lint: $(READY)  ## style and types
 	$(BIN)/ruff check
@@ -100,4 +121,5 @@ endif
 	@touch $@
 
 clean:  ## remove what was built: .venv, results, caches
-	rm -rf $(VENV) .venv-bench build results .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-bench build results .mypy_cache .pytest_cache .ruff_cache .hypothesis \
+	    .coverage .coverage.* htmlcov

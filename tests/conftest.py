@@ -1,7 +1,9 @@
 """What all tests share: the assignment, one worker, one thread, and what may be skipped."""
 
+import os
+import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -36,6 +38,45 @@ _spec.loader.exec_module(sys.modules["selfcheck"])
 # The same examples on every run, and no limit of time: a busy machine fails no test.
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile("repeatable")
+
+
+#: Why a test may be skipped even with CI=true, as patterns of reasons. Any other skip is a failure
+#: there: a browser or a tool that is missing has to be installed.
+MAY_BE_SKIPPED = (
+    r"root may read everything",
+    r"the extra (`similarity` )?is (not )?installed",  # tests of both cases; one can be run
+    r"bubblewrap does not work here: .*",  # a container may forbid it,
+    r"this kernel has no Landlock .*",
+    r"no level with a wall stands here",  # or both
+    r"numbers of another processor",
+    r"there is one core, or no way to choose one",
+    r"another libseccomp \(.*\) than wrote them \(.*\)",
+)
+
+
+def _must_run(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """With CI=true, make a failure of a skip that is not among those."""
+    if os.environ.get("CI") != "true" or not report.skipped or hasattr(report, "wasxfail"):
+        return
+    reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    reason = reason.removeprefix("Skipped: ")
+    if not any(re.fullmatch(pattern, reason) for pattern in MAY_BE_SKIPPED):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, though with CI=true nothing may be missing: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    _must_run(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    _must_run(report)
+    return report
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -88,7 +129,7 @@ def class_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
 
 
 #: Two who share an unknown mistake in one name, and one whose own is another.
-FINGERPRINTS = {
+FINGERPRINTS: dict[str, dict[str, tuple[Trace, ...]]] = {
     student: {"MultiHeadAttention": (Trace((2, 3), numbers, 2.0),)}
     for student, numbers in [
         ("nora", (0.25, None, 1.0)),

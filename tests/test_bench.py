@@ -126,7 +126,7 @@ class TestACell:
 
 def test_the_longest_search_ends_without_an_explanation(tmp_path: Path) -> None:
     result = tmp_path / "unexplained.json"
-    command = [sys.executable, "-m", "bench.unexplained", result]
+    command: list[str | Path] = [sys.executable, "-m", "bench.unexplained", result]
     subprocess.run(command, cwd=ROOT, check=True)
     spent = msgspec.json.decode(result.read_bytes(), type=Spent)
     assert spent.importing > 0
@@ -136,7 +136,8 @@ def test_the_longest_search_ends_without_an_explanation(tmp_path: Path) -> None:
 def test_the_floor_scores_as_the_wall_does(tmp_path: Path) -> None:
     students = members(2)
     write_class(students, tmp_path / "class")
-    command = [sys.executable, "-m", "bench.floor", tmp_path / "class", tmp_path / "floor.json"]
+    command: list[str | Path] = [sys.executable, "-m", "bench.floor"]
+    command += [tmp_path / "class", tmp_path / "floor.json"]
     subprocess.run(command, cwd=ROOT, check=True)
     graded = msgspec.json.decode((tmp_path / "floor.json").read_bytes(), type=list[Timed])
     assert {each.name: each.score for each in graded} == {

@@ -139,7 +139,14 @@ def executor() -> Iterator[LocalExecutor]:
     executor.close()
 
 
-@pytest.mark.parametrize("title", PARTS)
+#: The parts that are proved in seconds, at every change.
+QUICK = ("solutions", "stubs", "null")
+
+
+@pytest.mark.parametrize(
+    "title",
+    [pytest.param(each, marks=() if each in QUICK else pytest.mark.proof) for each in PARTS],
+)
 def test_solutions_stubs_variants_pairs_mutants_and_misconceptions_agree(
     title: str, executor: LocalExecutor
 ) -> None:

@@ -74,6 +74,7 @@ def test_what_a_program_says_of_itself_is_left_alone() -> None:
     assert all("ValueError(f'{a} of 3')" in each for each in raising)
 
 
+@pytest.mark.proof
 def test_mutants_differ_from_the_solution_and_from_one_another() -> None:
     found = list(all_mutants(ASSIGNMENT))
     assert len(found) >= 500

@@ -3,7 +3,7 @@
 import ast
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -514,7 +514,7 @@ def test_an_unknown_id_is_the_kits_fault() -> None:
 
 
 @pytest.fixture
-def doubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def doubled(monkeypatch: pytest.MonkeyPatch) -> str:
     module = ModuleType("catalogue_with_a_double")
     module.CHAINS, module.NULLS = {}, ()  # type: ignore[attr-defined]
     module.MISCONCEPTIONS = (one(), one(criterion="scores"))  # type: ignore[attr-defined]

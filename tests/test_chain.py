@@ -235,9 +235,9 @@ def test_no_step_changes_what_the_step_before_left(name: str) -> None:
 def test_values_and_what_was_given_are_frozen() -> None:
     values = chain.start(Given(tokens=numbers(1, 2, 3)))
     with pytest.raises(AttributeError, match="immutable"):
-        values.scores = torch.zeros(1)  # type: ignore[misc]
+        values.scores = torch.zeros(1)
     with pytest.raises(AttributeError, match="immutable"):
-        values.given.heads = 2  # type: ignore[misc]
+        values.given.heads = 2
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import types
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ class StandIn:
 
 
 @pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[type[StandIn]]:
+def worker(monkeypatch: pytest.MonkeyPatch) -> type[StandIn]:
     class Fresh(StandIn):
         pass
 

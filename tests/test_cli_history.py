@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 import pytest
@@ -40,7 +41,7 @@ def graded(folder: Path, scores: dict[str, float], key: GradingKey = KEY, **kept
         held = book.begin(ASSIGNMENT.folder, key, ())
         for student, score in scores.items():
             lost = score < 9
-            status = "failed" if lost else "passed"
+            status: Literal["failed", "passed"] = "failed" if lost else "passed"
             checks = (CheckOutcome("causal::test_mask", status),)
             share = ShareResult("CausalAttention", score, 9.0, status, checks)
             named = ("no-mask",) if lost else ()

@@ -13,6 +13,7 @@ import pytest
 
 from autograder.assignment.secret import load_secret
 from autograder.errors import MissingRequirement
+from autograder.grading import cluster
 from autograder.grading.cluster import ClusterExecutor
 from autograder.grading.cluster_worker import Facts, facts, processor
 from autograder.results.grading_key import grading_key
@@ -96,6 +97,7 @@ def results(out: Path) -> dict[str, bytes]:
     return {file.parent.name: file.read_bytes() for file in out.glob("students/*/result.json")}
 
 
+@pytest.mark.proof
 def test_results_are_the_same_bytes_although_a_worker_is_killed_on_the_way(
     folder: Path, tmp_path: Path, scheduler: str, workers: "list[subprocess.Popen[bytes]]"
 ) -> None:
@@ -123,11 +125,11 @@ def test_another_kind_of_processor_is_told(
     scheduler: str, workers: "list[subprocess.Popen[bytes]]"
 ) -> None:
     key = grading_key(ASSIGNMENT, load_secret(ASSIGNMENT))
-    cluster = ClusterExecutor(scheduler, Facts(key, "abacus"), ASSIGNMENT.folder, None)
+    executor = ClusterExecutor(scheduler, Facts(key, "abacus"), ASSIGNMENT.folder, None)
     try:
-        assert [note for note in cluster.notes if "(" + processor() + ", here abacus)" in note]
+        assert [note for note in executor.notes if "(" + processor() + ", here abacus)" in note]
     finally:
-        cluster.close()
+        executor.close()
 
 
 def test_an_assignment_that_is_not_there_is_told(
@@ -140,11 +142,17 @@ def test_an_assignment_that_is_not_there_is_told(
         ClusterExecutor(scheduler, mine, tmp_path, None)
 
 
-@pytest.mark.parametrize("address", ["nonsense://127.0.0.1:1", "tcp://127.0.0.1:1"])
-def test_nobody_at_the_address_is_one_line_and_exit_3(
-    folder: Path, tmp_path: Path, address: str
+def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "ANSWER", 0.1)
+    mine = Facts(grading_key(ASSIGNMENT, load_secret(ASSIGNMENT)), processor())
+    with pytest.raises(MissingRequirement, match="no scheduler answers there"):
+        ClusterExecutor("tcp://127.0.0.1:1", mine, ASSIGNMENT.folder, None)
+
+
+def test_a_scheduler_that_does_not_answer_is_one_line_and_exit_3(
+    folder: Path, tmp_path: Path
 ) -> None:
-    ended = grade(folder, tmp_path / "out", "--scheduler", address)
+    ended = grade(folder, tmp_path / "out", "--scheduler", "nonsense://127.0.0.1:1")
     assert ended.stderr is not None
     lines = ended.stderr.read().splitlines()
     assert ended.wait() == 3

@@ -201,6 +201,7 @@ def test_every_section_with_commands_is_tried() -> None:
     assert {title for page in PAGES for title in sections(page)} == {*TRIED, *AFTERWARDS}
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize(
     ("page", "title"), [(page, title) for page in PAGES for title in sections(page)]
 )

@@ -453,7 +453,8 @@ def with_a_large_negative_number(given: Given) -> Tensor:
 def large_negative_number_and_no_softmax(given: Given) -> Tensor:
     queries, keys, values = roles(given)
     later = torch.ones(keys.shape[-2], keys.shape[-2]).triu(1) == 1
-    return (queries @ keys.mT / keys.shape[-1] ** 0.5).masked_fill(later, -1e9) @ values
+    hidden: Tensor = (queries @ keys.mT / keys.shape[-1] ** 0.5).masked_fill(later, -1e9)
+    return hidden @ values
 
 
 def test_another_right_way_to_mask_is_no_mistake() -> None:

@@ -182,7 +182,13 @@ FORMS = (
 )
 
 
-@pytest.mark.parametrize("secret", ["another term, other inputs", "an exam that nobody has seen"])
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "another term, other inputs",
+        pytest.param("an exam that nobody has seen", marks=pytest.mark.proof),
+    ],
+)
 def test_tolerance_never_decides_between_right_forms_whatever_the_inputs(
     secret: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

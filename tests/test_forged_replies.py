@@ -53,10 +53,10 @@ def sandbox() -> Iterator[Sandbox]:
 
 
 @pytest.fixture
-def begin(sandbox: Sandbox):  # type: ignore[no-untyped-def]
+def begin(sandbox: Sandbox):
     sessions = []
 
-    def begun(lie: str):  # type: ignore[no-untyped-def]
+    def begun(lie: str):
         from autograder.submissions.submission import SourceFile
 
         source = (TAKEN_OVER + lie + "\n").encode()
@@ -68,7 +68,7 @@ def begin(sandbox: Sandbox):  # type: ignore[no-untyped-def]
         session.close()
 
 
-def module(student) -> ModuleProxy:  # type: ignore[no-untyped-def]
+def module(student) -> ModuleProxy:
     made = student.SelfAttention_v1(d_in=3, d_out=2)
     assert isinstance(made, ModuleProxy)
     return made

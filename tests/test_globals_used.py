@@ -67,7 +67,7 @@ def test_names_are_found_in_large_functions_as_well() -> None:
     namespace: dict[str, object] = dict.fromkeys(names, 5) | {"size_699": nn.Dropout(0.5)}
     source = "def forward(self, x):\n" + "".join(f"    x = x.{name} + x\n" for name in names)
     exec(source + "    return [size_699 for _ in x] + size_3", namespace)
-    kind.forward = namespace["forward"]
+    kind.forward = namespace["forward"]  # type: ignore[attr-defined]
     assert globals_of(kind).keys() == {"size_699", "size_3"}
 
 

@@ -4,7 +4,7 @@ AUTOGRADER_WRITE_GOLDEN=1 writes the files anew: read the difference before it i
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -48,41 +48,53 @@ def graded(entries: tuple[Entry, ...], out: Path, workers: int) -> Bytes:
     }
 
 
-@pytest.fixture(scope="module")
-def twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Bytes, Bytes]:
-    """The class graded by two workers in its order, and by one alone from its end."""
+@pytest.fixture(scope="module", autouse=True)
+def _for_practice() -> Iterator[None]:
+    """The golden results are those for practice."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv(VARIABLE, raising=False)  # the golden results are those for practice
-        first = graded(CLASS, tmp_path_factory.mktemp("two"), 2)
-        second = graded(CLASS[::-1], tmp_path_factory.mktemp("one"), 1)
+        patch.delenv(VARIABLE, raising=False)
+        yield
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Bytes:
+    """The class graded by two workers in its order."""
+    first = graded(CLASS, tmp_path_factory.mktemp("two"), 2)
     if os.environ.get(WRITE) == "1":
         GOLDEN.mkdir(exist_ok=True)
         for path in GOLDEN.glob("*.json"):
             path.unlink()
         for name, data in first.items():
             (GOLDEN / f"{name}.json").write_bytes(data)
-    return first, second
+    return first
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory: pytest.TempPathFactory) -> Bytes:
+    """The class graded by one worker alone, from its end."""
+    return graded(CLASS[::-1], tmp_path_factory.mktemp("one"), 1)
 
 
 @every_student
-def test_the_result_is_the_golden_one(student: str, twice: tuple[Bytes, Bytes]) -> None:
+def test_the_result_is_the_golden_one(student: str, first: Bytes) -> None:
     path = GOLDEN / f"{student}.json"
     assert path.is_file(), f"write it with {WRITE}=1"
-    assert twice[0][student].decode() == path.read_bytes().decode()
+    assert first[student].decode() == path.read_bytes().decode()
 
 
+@pytest.mark.proof
 @every_student
 def test_another_worker_and_another_order_give_the_same_bytes(
-    student: str, twice: tuple[Bytes, Bytes]
+    student: str, first: Bytes, second: Bytes
 ) -> None:
-    assert twice[1][student] == twice[0][student]
+    assert second[student] == first[student]
 
 
 @every_student
 def test_every_result_adds_up_and_gives_a_reason_for_each_lost_point(
-    student: str, twice: tuple[Bytes, Bytes]
+    student: str, first: Bytes
 ) -> None:
-    result = decode_result(twice[0][student])
+    result = decode_result(first[student])
     assert result.submission == student
     assert result.score == sum(stage.score for stage in result.stages)
     assert result.stages or result.message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -26,7 +27,7 @@ def sandbox() -> Iterator[Sandbox]:
         yield sandbox
 
 
-def asked(sandbox: Sandbox, source: str, tokens: torch.Tensor = INPUT, **options: bool) -> Reply:
+def asked(sandbox: Sandbox, source: str, tokens: torch.Tensor = INPUT, **options: Any) -> Reply:
     source = f"import threading\nimport torch\nfrom torch.nn import functional as F\n{source}\n"
     session = sandbox.open((SourceFile("simplified.py", "module", source.encode(), ()),))
     try:

@@ -205,14 +205,14 @@ class TestTheBudgetOfLoading:
 
     def test_numbers_are_told_in_the_order_of_running(self, load):
         """An import within a statement is told with its own numbers, then the outer goes on."""
-        told = []
+        told: list[object] = []
         load(FILES, started=told.append)
         a, b, c = 1 << 32, 2 << 32, 3 << 32
         assert told == [a + 1, a + 2, b + 1, b + 2, a + 2, a + 3, c + 1, c + 2]
 
     def test_a_skipped_statement_is_not_run_and_noted(self, load):
         """Its numbers are those of the first load."""
-        told = []
+        told: list[object] = []
         loaded = load(FILES, skip=frozenset([(2 << 32) + 1, (3 << 32) + 1]), started=told.append)
         assert (2 << 32) + 1 not in told
         assert loaded.report.notes == (
@@ -233,7 +233,7 @@ class TestTheBudgetOfLoading:
 
     def test_reading_a_very_large_file_has_a_number_too(self, load):
         """Parsing takes time as well."""
-        told = []
+        told: list[object] = []
         load({"a.py": "x = 1\n" + "#" * 300_000}, started=told.append)
         assert told == [1 << 32, (1 << 32) + 1]
         loaded = load({"a.py": "x = 1\n" + "#" * 300_000}, skip=frozenset([1 << 32]))

@@ -5,7 +5,7 @@ import torch
 
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis import explain
-from autograder.diagnosis.catalogue import load_catalogue
+from autograder.diagnosis.catalogue import NullProgram, load_catalogue
 from autograder.diagnosis.chain import Given, run
 from autograder.diagnosis.memory import Memory, numbers_of
 from autograder.diagnosis.prefixes import options_of
@@ -83,7 +83,7 @@ def test_inputs_are_the_same_to_the_bit_or_not_at_all() -> None:
 
 @pytest.mark.parametrize("null", CATALOGUE.nulls, ids=lambda null: null.id)
 def test_null_programs_are_known_again_and_nobody_else_is(
-    null: explain.NullProgram, monkeypatch: pytest.MonkeyPatch
+    null: NullProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(explain, "NULLS", Memory[explain.Expected](1 << 20))
     output = null.outputs[NAME]

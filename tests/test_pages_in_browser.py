@@ -19,6 +19,7 @@ from autograder.results.result import CriterionResult, Result, StageResult
 from tests.conftest import ASSIGNMENT
 
 PATIENCE = 300_000  # milliseconds until a busy machine is taken for a broken one
+pytestmark = pytest.mark.proof
 CHROMIUMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 STAGES = ASSIGNMENT.stages[2:3]
 HOSTILE = "<img src=x onerror=document.title='owned'>"

@@ -137,6 +137,7 @@ def pages(graded: Course) -> dict[str, str]:
     return {path.stem: path.read_text("utf-8") for path in folder.glob("*.html")}
 
 
+@pytest.mark.proof
 class TestTheReleasedNotebooks:
     def test_building_the_sources_again_changes_nothing(self) -> None:
         place = ASSIGNMENT.folder / "nbgrader"
@@ -181,6 +182,7 @@ class TestTheReleasedNotebooks:
         assert "Success! Your notebook passes all the tests." in told.stdout, told.stderr
 
 
+@pytest.mark.proof
 class TestTheGrades:
     def test_everybody_has_the_scores_of_autograder_grade(
         self, graded: Course, expected: dict[str, Result]
@@ -228,6 +230,7 @@ class TestTheGrades:
         assert float(lines["ada"]["score"]) == 100.0
 
 
+@pytest.mark.proof
 class TestTheFeedback:
     def test_a_reason_stands_under_the_criterion_that_lost(self, pages: dict[str, str]) -> None:
         cell = cell_of(pages["3_causal"], "causal-masking")
@@ -244,6 +247,7 @@ class TestTheFeedback:
         assert "mathjax_ignore" in cell  # else a formula could carry a link
 
 
+@pytest.mark.proof
 class TestOtherCircumstances:
     def test_manual_scores_and_comments_outlive_the_formgraders_button(
         self, graded: Course

@@ -126,6 +126,7 @@ def scores_of(results: Any) -> dict[str, float]:
     return {test["name"]: test["score"] for test in results["tests"]}
 
 
+@pytest.mark.proof
 class TestWhatStudentsGet:
     def test_building_the_notebook_again_changes_nothing(self) -> None:
         for name, data in otter_files(ASSIGNMENT).items():
@@ -166,6 +167,7 @@ class TestWhatStudentsGet:
 
 
 class TestTheGrades:
+    @pytest.mark.proof
     @pytest.mark.parametrize("kind", ["right", "wrong"])
     def test_our_bundle_for_gradescope_gives_the_same_scores(
         self, kind: str, handed_in: dict[str, Path], judge: WarmJudge, tmp_path: Path
@@ -179,6 +181,7 @@ class TestTheGrades:
         told = json.loads((tmp_path / "results" / "results.json").read_text("utf-8"))
         assert told["score"] == judge.grade(handed_in[kind], kind).score
 
+    @pytest.mark.proof
     def test_run_gives_the_judges_scores_and_reasons_and_springs_no_trap(
         self,
         assigned: Path,
@@ -236,6 +239,7 @@ def question(name: str, points: float) -> ExceptionTestFile:
     )
 
 
+@pytest.mark.proof
 class TestTheDocumentation:
     def test_its_last_commands_check_and_grade_what_a_student_saved(
         self, assigned: Path, handed_in: dict[str, Path], tmp_path: Path

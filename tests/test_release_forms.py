@@ -64,7 +64,7 @@ def run(*arguments: object) -> Outcome:
 
 
 def cells_of(path: Path) -> list[Any]:
-    notebook: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+    notebook: Any = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
     cells: list[Any] = notebook.cells
     return cells

@@ -97,11 +97,20 @@ MOMENTS = (
 )
 
 
-def test_a_run_killed_ten_times_ends_in_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "moments",
+    [
+        pytest.param((told(2), told(4)), id="twice"),
+        pytest.param(MOMENTS, id="ten times", marks=pytest.mark.proof),
+    ],
+)
+def test_a_run_that_is_killed_ends_in_the_same_bytes(
+    moments: tuple[Moment, ...], folder: Path, tmp_path: Path
+) -> None:
     whole = grade(folder, tmp_path / "whole")
     _, errors = whole.communicate()
     assert whole.returncode == 0, errors
-    for moment in MOMENTS:
+    for moment in moments:
         process = grade(folder, tmp_path / "out")
         moment(process, tmp_path / "out")
         process.send_signal(signal.SIGKILL)

@@ -354,7 +354,10 @@ def test_an_explanation_that_another_name_bears_out_is_told_first() -> None:
 
 
 def test_the_same_evidence_gives_the_same_bytes() -> None:
-    programs = {"SelfAttention_v1": no_scale, "CausalAttention": no_scale_in_causal}
+    programs: dict[str, Program] = {
+        "SelfAttention_v1": no_scale,
+        "CausalAttention": no_scale_in_causal,
+    }
     assert encode_result(Seen(programs).scored()) == encode_result(Seen(programs).scored())
 
 

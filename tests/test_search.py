@@ -110,7 +110,7 @@ def test_each_step_is_evaluated_once_for_each_distinct_prefix(
 ) -> None:
     """All prefixes with three mistakes or fewer, each of them once and no other."""
     taken: Counter[tuple[int, ...]] = Counter()
-    original = search.stepped
+    original = stepped
 
     def counting(crowd: Crowd, number: int, option: Option) -> Crowd | None:
         taken.update((*path, number) for path in crowd.paths.tolist())
@@ -157,7 +157,7 @@ def test_settings_come_in_the_catalogues_order() -> None:
 def test_the_search_ends_at_its_bound(bound: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "MOST_EVALUATIONS", bound)
     asked = 0
-    original = search.stepped
+    original = stepped
 
     def counting(crowd: Crowd, number: int, option: Option) -> Crowd | None:
         nonlocal asked

@@ -144,11 +144,12 @@ class TestCodeThatMisbehaves:
                 "while True:\n        pass",
                 "did not come back within 1.5 seconds",
             ),
-            (
+            pytest.param(
                 "simplified",
                 "return inputs @ query",
                 "import os; os._exit(7)",
                 "ended Python",
+                marks=pytest.mark.proof,
             ),
         ],
         ids=["endless", "exit"],

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from selfcheck import saves
+from selfcheck.course import Stage
 from selfcheck.saves import checks_of, saved, settled, snapshot
 
 
@@ -22,7 +23,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def ids(stages: list[saves.Stage]) -> list[str]:
+def ids(stages: list[Stage]) -> list[str]:
     return [stage.id for stage in stages]
 
 

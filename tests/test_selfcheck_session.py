@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def terminal(work: Path) -> Iterator["pexpect.spawn[str]"]:
+def terminal(work: Path) -> Iterator[Any]:
     surroundings = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
     child = pexpect.spawn(
         sys.executable,
@@ -55,13 +56,13 @@ def save(work: Path, module: str, old: str = "", new: str = "") -> None:
     beside.replace(work / "attention" / f"{module}.py")  # as many editors save
 
 
-def expect(terminal: "pexpect.spawn[str]", words: str) -> None:
+def expect(terminal: Any, words: str) -> None:
     """Wait for words, wherever the terminal breaks its lines and makes letters bold."""
     terminal.expect(GAP.join(map(re.escape, words.split())))
 
 
 def test_from_stubs_to_all_stages_done_with_a_hint_and_a_mistake_on_the_way(
-    work: Path, terminal: "pexpect.spawn[str]"
+    work: Path, terminal: Any
 ) -> None:
     expect(terminal, "0 of 70 checks passed")
     expect(terminal, "Next: attention_scores, attention/simplified.py:")
@@ -101,7 +102,7 @@ def test_from_stubs_to_all_stages_done_with_a_hint_and_a_mistake_on_the_way(
     assert terminal.exitstatus == 0
 
 
-def test_quitting_at_once_leaves_work_to_do(terminal: "pexpect.spawn[str]") -> None:
+def test_quitting_at_once_leaves_work_to_do(terminal: Any) -> None:
     expect(terminal, "checking ...")
     terminal.send("q")
     terminal.expect(pexpect.EOF)

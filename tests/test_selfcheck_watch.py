@@ -11,7 +11,7 @@ from selfcheck import watch
 from selfcheck.course import course
 from selfcheck.saves import Snapshot
 from selfcheck.screen import Screen
-from selfcheck.standing import Outcome, Standing
+from selfcheck.standing import Outcome, Standing, Status
 from selfcheck.watch import Watching
 
 STAGES = [stage.id for stage in course().stages]
@@ -22,7 +22,7 @@ def told(standing: Standing, stage_id: str, wrong: Sequence[str] = ()) -> None:
     """All names of a stage have been checked; these are wrong."""
     stage = standing.stages[stage_id]
     for name in stage.names.values():
-        status = "failed" if name.name in wrong else "passed"
+        status: Status = "failed" if name.name in wrong else "passed"
         name.outcomes.append(Outcome("it works", stage_id, name.name, status, "not so"))
     stage.finished = True
 
@@ -186,6 +186,11 @@ def test_a_waiting_process_that_has_ended_is_not_waited_for(
 def test_each_screen_comes_in_one_piece(session: Session) -> None:
     pieces: list[str] = []
     write = session.written.write
-    session.written.write = lambda text: pieces.append(text) or write(text)  # type: ignore[method-assign]
+
+    def noting(text: str) -> int:
+        pieces.append(text)
+        return write(text)
+
+    session.written.write = noting  # type: ignore[method-assign]
     session.screens(*FIRST)
     assert [piece for piece in pieces if "\x1b[2J" in piece and "q quit" in piece]

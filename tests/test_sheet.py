@@ -3,6 +3,7 @@
 import csv
 import io
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -105,7 +106,7 @@ class TestWriting:
 
 
 cells = st.text(
-    st.characters(exclude_categories=("Cs",), exclude_characters="\0\ufeff"), max_size=12
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufeff"), max_size=12
 )
 tables = st.integers(1, 4).flatmap(
     lambda width: st.lists(
@@ -123,7 +124,7 @@ class TestAnyTable:
         st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
     )
     def test_reading_and_writing_again_gives_the_same_bytes(
-        self, rows: list[list[str]], delimiter: str, end: str, quoting: int, encoding: str
+        self, rows: list[list[str]], delimiter: str, end: str, quoting: Literal[0, 1], encoding: str
     ) -> None:
         text = io.StringIO()
         csv.writer(text, delimiter=delimiter, lineterminator=end, quoting=quoting).writerows(rows)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from autograder.sandbox.host import dialogue, launch
+from autograder.sandbox.host import faults, launch, values
 from autograder.sandbox.host.ladder import lack
 from tests.conftest import ROOT
 from tests.soak import frames, guests, hostile, puppet
@@ -30,7 +30,7 @@ class TestFrames:
                 right = puppet.reply(len(scene.before) + 1, scene.outcome, scene.tensors)
                 frame = hostile.Frame(hostile.RIGHT, hostile.frame_of(*right))
                 if scene.name == "call that raises":
-                    with pytest.raises(dialogue.faults.StudentRaised, match="division by zero"):
+                    with pytest.raises(faults.StudentRaised, match="division by zero"):
                         puppet.play(sandbox, scene, frame)
                 else:
                     assert frames.unsound(puppet.play(sandbox, scene, frame)) is None, scene.name
@@ -45,7 +45,7 @@ class TestFrames:
         def careless(*args: object) -> object:
             raise IndexError("a tensor that was not sent")
 
-        monkeypatch.setattr(dialogue.values, "incoming", careless)
+        monkeypatch.setattr(values, "incoming", careless)
         assert frames.soak(seed=7, first=0, count=60, tell=told.append) > 0
         assert any("IndexError" in line for line in told)
         assert any(line.startswith("  again: --only frames --seed 7 --first ") for line in told)

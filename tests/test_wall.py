@@ -377,7 +377,7 @@ class TestPrograms:
             if code == 0x20:
                 accumulator = struct.unpack_from("<I", data, value)[0]
             elif code == 0x06:
-                return value
+                return int(value)
             elif code == 0x05:
                 place += value
             elif code == 0x54:

@@ -131,6 +131,7 @@ def test_only_the_stages_that_were_asked_for_are_graded(
     assert scores(result) == {"trainable": 25.0}
 
 
+@pytest.mark.proof
 def test_a_submission_that_never_ends_takes_nothing_from_the_next(
     worker: Worker, solutions: Submission
 ) -> None:

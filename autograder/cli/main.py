@@ -19,6 +19,8 @@ from autograder.cli import (  # noqa: F401
 )
 from autograder.cli.command import app
 
+__all__ = ["app", "main"]
+
 
 def main() -> None:
     """The entry point of the `autograder` command."""

@@ -133,11 +133,12 @@ def filled(notebook: Notebook, source: str, name_of: Callable[[Cell], str | None
     rest = cell
     for name in names:
         rest = rest.replace(found[name], "")
-    whole = json.loads(json.dumps(notebook))
+    whole: Notebook = json.loads(json.dumps(notebook))
     at = next(place for place, each in enumerate(whole["cells"]) if name_of(each) in found)
     for each in whole["cells"]:
-        if name_of(each) in found:
-            each["source"] = found[name_of(each)].splitlines(keepends=True)
+        name = name_of(each)
+        if name in found:
+            each["source"] = found[name].splitlines(keepends=True)
     whole["cells"].insert(at, code(rest))
     return whole
 

@@ -12,7 +12,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import msgspec
 import torch
@@ -86,7 +86,7 @@ def _send(end: socket.socket, data: bytes, ends: bool, close: bool = False) -> N
         end.close()
 
 
-class PuppetInmate(GuestProcess):
+class PuppetGuest(GuestProcess):
     """Has its reply said before it is asked, so that nobody waits for anybody."""
 
     def __init__(self, puppets: Puppets) -> None:
@@ -109,6 +109,9 @@ class PuppetSandbox(Sandbox):
     walled = True
     level = "puppet"
 
+    def __enter__(self) -> Self:
+        return self
+
     def wait_ready(self) -> None:
         """It is."""
 
@@ -116,7 +119,7 @@ class PuppetSandbox(Sandbox):
         return True
 
     def guest(self) -> GuestProcess:
-        return PuppetInmate(self.puppets)
+        return PuppetGuest(self.puppets)
 
     def close(self) -> None:
         self.puppets.hang_up()

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-import pyseccomp  # type: ignore[import-untyped]
+import pyseccomp
 
 from ..guest.kernel import OWN_PID
 
