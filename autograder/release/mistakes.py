@@ -3,11 +3,14 @@
 The catalogue's steps are run here, and only what comes out is released: a sample of the numbers
 for each mistake, and the words that the catalogue has for it. So the self-check can name a
 mistake, and holds neither a solution nor an input of the hidden checks.
+
+It is all computed in float64, of which `_steady` keeps what every processor agrees on.
 """
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +27,7 @@ from autograder.release.course import rounded, section_of
 
 PUBLIC = b"public inputs of the self-check"
 DIGITS = 5
+STEADY = 9  # significant digits in which sums in float64 agree, in whatever order they were added
 MOST_NUMBERS = 32  # of one output; enough to tell all mistakes apart
 APART = 3e-3  # of the output's scale: what is closer than this counts as the same
 
@@ -127,7 +131,7 @@ def _call(given: Given, *arguments: Tensor) -> Probe:
 
 def _short(tensor: Tensor) -> Tensor:
     """The tensor as it will be read back: with so many digits."""
-    return torch.tensor(rounded(tensor, DIGITS))
+    return torch.tensor(rounded(tensor, DIGITS), dtype=torch.float64)
 
 
 def _module(name: str, sizes: Sizes, sample: Sample) -> Probe:
@@ -216,7 +220,7 @@ def _entries(
     for null in catalogue.nulls:
         output = null.outputs.get(name)
         if output is not None:
-            yield null.id, (), tuple(output(probe.given).float() for probe in probes)
+            yield null.id, (), tuple(output(probe.given).double() for probe in probes)
     yield "right", (), _outputs(chain, probes, {})
     others: list[Mapping[str, Step]] = [{}]
     for step_name, ways in chain.realizations.items():
@@ -238,7 +242,7 @@ def _outputs(chain: Chain, probes: Sequence[Probe], replaced: Mapping[str, Step]
 def _output(chain: Chain, given: Given, replaced: Mapping[str, Step]) -> Tensor | None:
     try:
         with torch.no_grad():
-            return run(chain, given, replaced).float()
+            return run(chain, given, replaced).double()
     except (StepRaises, RuntimeError, IndexError):
         return None
 
@@ -257,10 +261,19 @@ def _sample(output: Tensor | None) -> dict[str, object] | None:
     if step % output.shape[-1] == 0:  # else only one column would be seen
         step += 1
     numbers = [
-        round(number, DIGITS) if torch.isfinite(torch.tensor(number)) else str(number)
+        _steady(number) if math.isfinite(number) else str(number)
         for number in output.flatten()[::step].tolist()
     ]
     return {"shape": list(output.shape), "step": step, "numbers": numbers}
+
+
+def _steady(number: float) -> float:
+    """A number in so few digits that no processor's way of adding up shows.
+
+    It is rounded twice: what lies halfway between two short numbers, as the mean of two inputs
+    does, is first brought to exactly there. Zero has no sign.
+    """
+    return round(float(f"{number:.{STEADY}g}"), DIGITS) + 0.0
 
 
 # Words --------------------------------------------------------------------------------------

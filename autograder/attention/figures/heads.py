@@ -49,8 +49,8 @@ def stacked_queries() -> tuple[list[list[float]], list[list[float]]]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(123)
         layers = [torch.nn.Linear(3, 2, bias=False).weight.detach().T for _ in range(3 * HEADS)]
-    weight = torch.cat(layers[::3], dim=-1)
-    return weight.tolist(), (worked_example.inputs() @ weight).tolist()
+    weight = torch.cat(layers[::3], dim=-1).double()
+    return weight.tolist(), (worked_example.inputs().double() @ weight).tolist()
 
 
 def weight_split() -> str:

@@ -18,12 +18,15 @@ DROPPED = 0.5
 
 
 def given(name: str) -> Given:
-    """The worked example of a class: its inputs, and the weights that its seed gives."""
+    """The worked example of a class: its inputs, and the weights that its seed gives.
+
+    In float64, so that a figure is the same on every processor.
+    """
     weights = worked_example.weights(name)
     roles = {"W_query": "query", "W_key": "key", "W_value": "value"}
     return Given(
-        tokens=worked_example.inputs(),
-        weights={roles[name]: weight for name, weight in weights.items()},
+        tokens=worked_example.inputs().double(),
+        weights={roles[name]: weight.double() for name, weight in weights.items()},
     )
 
 
@@ -40,7 +43,7 @@ def numbers(row: Tensor) -> list[float]:
 
 def scores_to_context() -> str:
     """Stage 1: one query's scores, weights and context vector."""
-    inputs = worked_example.inputs()
+    inputs = worked_example.inputs().double()
     begun = chain.attend_to_tokens(Given(tokens=inputs, query=inputs[QUERY]))
     done = chain.context(chain.softmax(chain.scores(begun)))
     canvas = Canvas(

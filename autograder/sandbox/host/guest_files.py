@@ -24,6 +24,8 @@ INSIDE = ("guest", "protocol")  # the folders that lie in the room, whole
 _PREFIX, _LOCK = "attention-room-", "in-use"
 _NEEDED = ("torch", "torchgen", "numpy", "msgspec", "typing_extensions")
 _WELCOME = ("functorch", "sympy", "mpmath")  # what torch itself may import later
+# Which code torch and MKL choose for this processor: where somebody settles it, for the guest too.
+KERNELS = ("ATEN_CPU_CAPABILITY", "MKL_CBWR")
 _IPYTHON = ("IPython/core/inputtransformer2.py", "IPython/utils/tokenutil.py")
 
 
@@ -148,6 +150,7 @@ def environment(python: Interpreter) -> dict[str, str]:
         # of a large mask in half the time.
         "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
     }
+    settings |= {name: os.environ[name] for name in KERNELS if name in os.environ}
     folders = sorted({str(path.parent) for path in python.shared})
     if folders:
         settings["LD_LIBRARY_PATH"] = ":".join(folders)
