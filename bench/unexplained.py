@@ -27,7 +27,8 @@ def main(result: Path) -> None:
 
     importing = time.process_time() - begun
     from autograder.assignment.assignment import load_assignment
-    from autograder.attention.checks.multi_head import MHA, USUAL
+    from autograder.attention.checks.causal_modules import MANY as MHA
+    from autograder.attention.checks.multi_head import USUAL
     from autograder.checks.sample import Sample
     from autograder.diagnosis.catalogue import load_catalogue
     from autograder.diagnosis.chain import Given, run

@@ -78,7 +78,7 @@ def frames(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     def counting(guest: GuestProcess, parts: Sequence[object], *others: Any) -> Any:
         sent.append(len(parts))
-        return ask_each(guest, parts, *others)  # type: ignore[arg-type]
+        return ask_each(guest, parts, *others)
 
     monkeypatch.setattr(GuestProcess, "ask_each", counting)
     return sent
