@@ -139,7 +139,7 @@ STEP_WORDS = {
 @every_stage
 def test_a_message_names_the_step_that_went_wrong(stage: Stage) -> None:
     def names(entry: Misconception) -> bool:
-        return bool(re.search(STEP_WORDS[entry.criterion], entry.found, re.IGNORECASE))
+        return bool(re.search(STEP_WORDS[entry.criterion], entry.text.found, re.IGNORECASE))
 
     assert failing(stage, names) == []
 
@@ -147,10 +147,10 @@ def test_a_message_names_the_step_that_went_wrong(stage: Stage) -> None:
 @every_stage
 def test_a_message_says_what_was_found_what_is_expected_and_what_to_look_at(stage: Stage) -> None:
     def whole(entry: Misconception) -> bool:
-        parts = (entry.found, entry.expected, entry.look)
+        parts = (entry.text.found, entry.text.expected, entry.text.look)
         return (
             all(re.fullmatch(r"[A-Z`(].{14,}[.?]", part) for part in parts)
-            and entry.look.startswith("Look ")
+            and entry.text.look.startswith("Look ")
             and entry.message == " ".join(parts)
         )
 
@@ -164,7 +164,9 @@ def test_a_message_is_read_in_a_breath(stage: Stage) -> None:
 
 @every_stage
 def test_no_two_mistakes_of_a_stage_are_told_in_the_same_words(stage: Stage) -> None:
-    found = [(entry.found, entry.expected) for entry in catalogue_of(stage).misconceptions]
+    found = [
+        (entry.text.found, entry.text.expected) for entry in catalogue_of(stage).misconceptions
+    ]
     assert len(found) == len(set(found))
 
 
@@ -471,10 +473,6 @@ def one(**fields: object) -> Misconception:
     usual = {
         "id": "a",
         "criterion": "scaling",
-        "title": "a title",
-        "found": "A.",
-        "expected": "B.",
-        "look": "C.",
     }
     return Misconception(**(usual | fields))  # type: ignore[arg-type]
 

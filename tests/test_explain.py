@@ -25,6 +25,7 @@ from autograder.diagnosis.explain import (
     null_program,
     separated,
 )
+from autograder.diagnosis.texts import Text
 from tests.conftest import ASSIGNMENT
 
 SAMPLE = Sample(b"what the tests of explanations use")
@@ -511,12 +512,14 @@ def test_a_null_program_must_fit_every_output() -> None:
 SCALED_TWICE = Misconception(
     id="scaled-twice",
     criterion="scaling",
-    title="scaled twice",
-    found="The scores are divided by the root of the key size twice.",
-    expected="They are divided by it once.",
-    look="Look at all lines that divide.",
     step="scaling",
     replace=lambda values: scaling(scaling(values)),
+    text=Text(
+        "scaled twice",
+        "The scores are divided by the root of the key size twice.",
+        "They are divided by it once.",
+        "Look at all lines that divide.",
+    ),
 )
 
 

@@ -49,6 +49,7 @@ def test_it_changes_with_a_solution(assignment: Assignment, tmp_path: Path) -> N
     [
         ("attention/checks/causal.py", ("checks",)),
         ("attention/misconceptions/causal.py", ("misconceptions",)),
+        ("attention/misconceptions/texts.toml", ("misconceptions",)),
         ("scoring/scoring.py", ("kit",)),
         ("sandbox/protocol/wire.py", ("kit",)),
         ("feedback/pages.py", ()),

@@ -41,10 +41,6 @@ def mistake(identifier: str, step: str, *ways: Step) -> Misconception:
     return Misconception(
         id=identifier,
         criterion=step,
-        title="",
-        found="",
-        expected="",
-        look="",
         step=step,
         codings=ways,
     )

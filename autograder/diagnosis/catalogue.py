@@ -9,15 +9,19 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 from torch import Tensor
 
 from autograder.diagnosis.chain import Chain, Given, Step
 from autograder.diagnosis.dimensions import named
+from autograder.diagnosis.texts import Text, load_texts
 from autograder.errors import InternalError
+
+NO_TEXT = Text("", "", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +30,6 @@ class Misconception:
 
     id: short and stable, unique within a stage.
     criterion: whose points it costs; `aspect` where only a part of that criterion.
-    title: its name in a few words.
-    found, expected, look: for the student, in the handouts' words and without solution code: what
-    the code seems to do, what a right one does, what to look at next.
     step, replace: the step of the chain and what is done in its place; None where the mistake
     shows in state, in training or in an exception only. codings: the same mistake written so that
     other numbers come out.
@@ -36,14 +37,11 @@ class Misconception:
     same where the sizes in that text have been exchanged for their names (see `dimensions`).
     names: the names in which it can occur; empty: every name whose chain has the step.
     hides: criteria whose own checks cannot be passed with this mistake, so it alone is charged.
+    text: what students read, from the file of texts beside the stage's module.
     """
 
     id: str
     criterion: str
-    title: str
-    found: str
-    expected: str
-    look: str
     step: str = ""
     replace: Step | None = None
     codings: tuple[Step, ...] = ()
@@ -52,11 +50,17 @@ class Misconception:
     names: tuple[str, ...] = ()
     aspect: str | None = None
     hides: tuple[str, ...] = ()
+    text: Text = NO_TEXT
+
+    @property
+    def title(self) -> str:
+        """Its name in a few words."""
+        return self.text.title
 
     @property
     def message(self) -> str:
         """What a student reads; the section of the handout follows from the criterion."""
-        return f"{self.found} {self.expected} {self.look}"
+        return f"{self.text.found} {self.text.expected} {self.text.look}"
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -122,4 +126,8 @@ def load_catalogue(module_name: str) -> Catalogue:
         if entry.id in seen:
             raise InternalError(f"{module_name}: two misconceptions are called {entry.id!r}")
         seen.add(entry.id)
-    return Catalogue(dict(module.CHAINS), entries, tuple(module.NULLS))
+    assert module.__file__ is not None
+    texts = load_texts(Path(module.__file__).parent)
+    stage = module_name.rpartition(".")[2]
+    worded = [replace(entry, text=texts.of(stage, entry.id)) for entry in entries]
+    return Catalogue(dict(module.CHAINS), tuple(worded), tuple(module.NULLS))

@@ -6,7 +6,7 @@ stored one is used again; where any part of the key changed, the submission is g
 
 import hashlib
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def grading_key(assignment: Assignment, secret: bytes = b"") -> GradingKey:
         assignment=_digest(assignment.folder, [assignment.folder / FILE_NAME]),
         solutions=_digest(assignment.solutions, assignment.solutions.rglob("*.py")),
         checks=_digest(checks, checks.rglob("*.py")),
-        misconceptions=_digest(misconceptions, misconceptions.rglob("*.py")),
+        misconceptions=_digest(misconceptions, _written_in(misconceptions)),
         kit=_digest(PACKAGE, kit),
         limits=hashlib.sha256(msgspec.json.encode(assignment.limits)).hexdigest(),
         secret=hashlib.sha256(b"attention autograder secret:" + secret).hexdigest(),
@@ -82,6 +82,12 @@ def _version_of(distribution: str) -> str:
         return version(distribution)
     except PackageNotFoundError:
         return "not installed"
+
+
+def _written_in(folder: Path) -> Iterator[Path]:
+    """Code and texts."""
+    yield from folder.rglob("*.py")
+    yield from folder.rglob("*.toml")
 
 
 def _digest(folder: Path, files: Iterable[Path]) -> str:

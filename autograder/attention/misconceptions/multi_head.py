@@ -46,10 +46,6 @@ LIBRARY = (
     Misconception(
         id="library-attention",
         criterion="scores",
-        title="the library's attention called",
-        found="A library's attention computes the scores and all that follows.",
-        expected="You should write these steps yourself; what the call replaces earns nothing.",
-        look="Look for the call, and write out scores, mask, softmax, dropout and context vectors.",
         names=("MultiHeadAttention",),
     ),
 )
@@ -58,13 +54,6 @@ EXERCISES = (
     Misconception(
         id="merge-transposed",
         criterion="equivalence",
-        title="head weights joined along the wrong dimension",
-        found="The weights of the merged module are not those of the heads, head after head.",
-        expected=(
-            "Head h should own the columns from h * d_k on; a layer keeps its weight as (d_out, "
-            "d_in)."
-        ),
-        look="Look at the dimension along which you join the weights of the heads.",
         raises=(
             r"RuntimeError: The size of tensor a .* must match the size of tensor b",
             r"RuntimeError: Error\(s\) in loading state_dict",
@@ -75,21 +64,11 @@ EXERCISES = (
     Misconception(
         id="merge-identity-missing",
         criterion="equivalence",
-        title="output projection not the identity",
-        found="`out_proj` of the merged module changes what the heads computed.",
-        expected="The wrapper has no such layer, so here it should change nothing.",
-        look="Look at which weight and which bias leave a vector as it was.",
         names=("merge_heads",),
     ),
     Misconception(
         id="gpt2-sizes",
         criterion="gpt2",
-        title="not the sizes of the smallest GPT-2",
-        found="The sizes are not those of the smallest GPT-2.",
-        expected=(
-            "It should have embeddings and output of 768, 12 heads and 1024 tokens of context."
-        ),
-        look="Look at the numbers that you build it with, and at their order.",
         names=("gpt2_attention",),
     ),
 )

@@ -80,15 +80,6 @@ SPLIT = (
         criterion="split",
         step="split",
         replace=cut(viewed_without_transpose),
-        title="heads split without transposing",
-        found=(
-            "The projections are reshaped straight to (b, H, T, d_k): a head is a piece of the "
-            "sequence, and the future leaks in."
-        ),
-        expected=(
-            "They should be read as (b, T, H, d_k), and then head and token should change places."
-        ),
-        look="Look at both steps of the split; reshaping moves no number.",
         names=_SPLIT,
     ),
     Misconception(
@@ -96,10 +87,6 @@ SPLIT = (
         criterion="split",
         step="split",
         replace=cut(interleaved),
-        title="heads interleaved",
-        found="Head h takes every H-th column: the split reads (b, T, d_k, H).",
-        expected="A head should own neighbouring columns: (b, T, H, d_k).",
-        look="Look at the order of the last two sizes in the split.",
         names=_SPLIT,
     ),
     Misconception(
@@ -108,13 +95,6 @@ SPLIT = (
         step="split",
         replace=heads_attend_to_heads,
         codings=(never_fits,),
-        title="heads attend to heads",
-        found=(
-            "After the split, head and token do not change places: the heads of one token are "
-            "compared with each other."
-        ),
-        expected="The head should come before the token: (b, H, T, d_k).",
-        look="Look at the shapes of queries and keys just before their product.",
         names=_SPLIT,
         raises=(
             r"RuntimeError: The size of tensor a \(\d+\) must match the size of tensor b \(\d+\) "
@@ -126,32 +106,18 @@ SPLIT = (
         criterion="split",
         step="split",
         replace=cut(batch_in_heads),
-        title="batch mixed into the heads",
-        found="The split mixes batch and heads: the first size is H, not b.",
-        expected=(
-            "The batch should stay in front: (b, T, H, d_k), then head and token change places."
-        ),
-        look="Look at the order of the sizes in the split.",
         names=_SPLIT,
     ),
     Misconception(
         id="loop-over-heads",
         criterion="split",
         aspect="no loop over heads",
-        title="a loop over the heads",
-        found="The heads are computed one after another: more heads, more products.",
-        expected="The projections should be split, so that one product computes all heads.",
-        look="Look for a loop over the heads, or a list of them.",
         names=_SPLIT,
     ),
     Misconception(
         id="divisibility-unchecked",
         criterion="split",
         aspect="divisibility",
-        title="divisibility not checked",
-        found="A `d_out` that the heads cannot share evenly is accepted.",
-        expected="The constructor should refuse it with a `ValueError` or an assertion.",
-        look="Look at what your constructor checks before the split.",
         names=_SPLIT,
     ),
     Misconception(
@@ -159,13 +125,6 @@ SPLIT = (
         criterion="split",
         step="split",
         replace=fits_where_square,
-        title="reshaped with the input width",
-        found=(
-            "The split into heads fails: it reads sizes of d_in where the projections have d_out "
-            "columns."
-        ),
-        expected="The d_out columns should be shared out among the heads.",
-        look="Look at the sizes of the split, and print the shape of a projection.",
         raises=(r"RuntimeError: shape '.*' is invalid for input of size \d+",),
         names=_SPLIT,
     ),
@@ -174,12 +133,6 @@ SPLIT = (
         criterion="scores",
         step="scores",
         replace=never_fits,
-        title="the wrong dimensions of the keys exchanged",
-        found=(
-            "The scores cannot be made: the wrong two dimensions of the keys have changed places."
-        ),
-        expected="In (b, H, T, d_k) only the last two should change places.",
-        look="Look at how the keys are turned over, and print their shape.",
         raises=(
             r"RuntimeError: Expected size for first two dimensions of batch2 tensor",
             r"RuntimeError: The size of tensor a \(\d+\) must match the size of tensor b \(\d+\) "

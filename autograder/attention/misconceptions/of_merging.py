@@ -80,16 +80,6 @@ MERGE = (
         criterion="merge",
         step="merge",
         replace=merged(without_transpose),
-        title="heads merged without transposing back",
-        found=(
-            "The heads are merged without changing places back, so a token's row holds parts of "
-            "other tokens."
-        ),
-        expected=(
-            "Head and token should change places first; then heads and columns become one "
-            "dimension."
-        ),
-        look="Look at the shape just before the heads are joined.",
         names=_SPLIT,
     ),
     Misconception(
@@ -97,10 +87,6 @@ MERGE = (
         criterion="merge",
         step="merge",
         replace=merged(dk_slow),
-        title="heads merged with features outside",
-        found="The columns of the heads take turns after merging: (d_k, H) became one dimension.",
-        expected="(H, d_k) should become one, so that the first d_k columns are the first head's.",
-        look="Look at the order of dimensions just before the heads are joined.",
         names=_SPLIT,
     ),
     Misconception(
@@ -108,10 +94,6 @@ MERGE = (
         criterion="merge",
         step="merge",
         replace=merged(batch_mixed),
-        title="heads merged across the batch",
-        found="Merging mixes the sequences of the batch: it has changed places with the tokens.",
-        expected="Only head and token should change places, and the batch stay in front.",
-        look="Look at the order of dimensions just before the heads are joined.",
         names=_SPLIT,
     ),
     Misconception(
@@ -119,10 +101,6 @@ MERGE = (
         criterion="merge",
         step="merge",
         replace=heads_averaged,
-        title="heads averaged",
-        found="The heads are averaged when they are merged.",
-        expected="They should be put side by side: (b, T, H * d_k).",
-        look="Look at what takes the dimension of the heads away.",
         names=_SPLIT,
     ),
     Misconception(
@@ -130,13 +108,6 @@ MERGE = (
         criterion="merge",
         step="merge",
         replace=never_fits,
-        title="view after transpose, without contiguous",
-        found=(
-            "Merging fails: after an exchange of dimensions the tensor is not laid out in reading"
-            " order, and a view cannot be made."
-        ),
-        expected="The heads should be joined from a tensor that is.",
-        look="Look at the error message: it names what to call first, or which function to use.",
         raises=(r"RuntimeError: view size is not compatible with input tensor's size and stride",),
         names=_SPLIT,
     ),
@@ -148,10 +119,6 @@ OUTPUT = (
         criterion="output",
         step="output",
         replace=no_output_projection,
-        title="output projection not applied",
-        found="The heads come back as they were joined: `out_proj` is not used.",
-        expected="It should be applied once, at the end: it mixes the heads.",
-        look="Look at what `forward` returns.",
         names=_SPLIT,
     ),
     Misconception(
@@ -159,10 +126,6 @@ OUTPUT = (
         criterion="output",
         step="output",
         replace=output_without_bias,
-        title="output projection without bias",
-        found="`out_proj` has no bias, or adds none.",
-        expected="It should be a linear layer with bias, whatever `qkv_bias` says.",
-        look="Look at how the constructor makes `out_proj`.",
         names=_SPLIT,
     ),
     Misconception(
@@ -170,10 +133,6 @@ OUTPUT = (
         criterion="output",
         step="output",
         replace=output_twice,
-        title="output projection applied twice",
-        found="`out_proj` is applied to its own result.",
-        expected="It should be applied once, at the end.",
-        look="Look for both places where it is called.",
         names=_SPLIT,
     ),
     Misconception(
@@ -181,15 +140,6 @@ OUTPUT = (
         criterion="output",
         step="output",
         replace=output_transposed,
-        title="output weight used without transposing",
-        found=(
-            "`out_proj` uses its weight the wrong way round, which fails silently since both "
-            "sizes are equal."
-        ),
-        expected=(
-            "A linear layer's weight should be turned over, which the layer does when it is called."
-        ),
-        look="Look at whether you call the layer or take its weight.",
         names=_SPLIT,
     ),
 )

@@ -94,10 +94,6 @@ PROJECTIONS = (
         criterion="projections",
         step="projections",
         replace=no_projection,
-        title="no projections",
-        found="Queries, keys and values are the inputs themselves.",
-        expected="Each of the three should be a projection of the inputs by a matrix of its own.",
-        look="Look at where `W_query`, `W_key` and `W_value` are used.",
         codings=(no_projection_scaled_by_width,),
         raises=_OTHER_WIDTH,
     ),
@@ -106,16 +102,6 @@ PROJECTIONS = (
         criterion="projections",
         step="projections",
         replace=linear_weight_not_transposed,
-        title="a linear layer's weight used without transposing",
-        found=(
-            "The projections use a layer's weight the wrong way round, which fails silently where"
-            " d_in and d_out are equal."
-        ),
-        expected=(
-            "A linear layer keeps its weight as (d_out, d_in), so it should be turned over, which"
-            " the layer does when it is called."
-        ),
-        look="Look at whether you call the layers or take their weights.",
         raises=_SQUARE_ONLY,
         names=("SelfAttention_v2", "CausalAttention", "MultiHeadAttention"),
     ),
@@ -125,20 +111,12 @@ PROJECTIONS = (
         step="projections",
         replace=shared_projection("query"),
         codings=(shared_projection("key"), shared_projection("value")),
-        title="one layer for query, key and value",
-        found="Queries, keys and values come from one layer.",
-        expected="Three jobs should have three projections, each with a matrix of its own.",
-        look="Look at which matrix each of the three is made with.",
     ),
     Misconception(
         id="values-are-inputs",
         criterion="projections",
         step="projections",
         replace=values_are_inputs,
-        title="the inputs used as values",
-        found="The weights meet the inputs, and `W_value` is not used.",
-        expected="The values should be a projection of the inputs, too.",
-        look="Look at what the weights are multiplied with in the last product.",
         raises=_OTHER_WIDTH,
     ),
     Misconception(
@@ -146,19 +124,11 @@ PROJECTIONS = (
         criterion="projections",
         step="projections",
         replace=exchanged("value", "key", "query"),
-        title="query and value layers exchanged",
-        found="`W_query` makes the values and `W_value` the queries.",
-        expected="Each projection should do the job that its name says.",
-        look="Look at the lines that make the three, and at the order in which they are handed on.",
     ),
     Misconception(
         id="key-value-exchanged",
         criterion="projections",
         step="projections",
         replace=exchanged("query", "value", "key"),
-        title="key and value layers exchanged",
-        found="`W_key` makes the values and `W_value` the keys.",
-        expected="Each projection should do the job that its name says.",
-        look="Look at the lines that make the three, and at the order in which they are handed on.",
     ),
 )

@@ -92,100 +92,54 @@ SCALING = (
         criterion="scaling",
         step="scaling",
         replace=no_scale,
-        title="no scaling",
-        found="The scores reach softmax without being divided.",
-        expected=(
-            "They should be divided by the square root of the key size d_k: dot products grow "
-            "with it, and softmax then puts nearly all weight on one token."
-        ),
-        look="Look for the division before softmax, and whether its result is used.",
     ),
     Misconception(
         id="scale-by-dk",
         criterion="scaling",
         step="scaling",
         replace=scale_by_dk,
-        title="divided by d_k, not by its square root",
-        found="The scores are divided by d_k itself, at once or by its root twice.",
-        expected="They should be divided by the square root of d_k, once.",
-        look="Look at all lines that divide, and print the factor once.",
     ),
     Misconception(
         id="scale-by-input-width",
         criterion="scaling",
         step="scaling",
         replace=scale_by_input_width,
-        title="scaled by the input width",
-        found="The scores are divided by the square root of the input size d_in.",
-        expected="The key size should count: each dot product has d_k terms.",
-        look="Look at which shape the size is read from.",
     ),
     Misconception(
         id="scale-multiplied",
         criterion="scaling",
         step="scaling",
         replace=scale_multiplied,
-        title="multiplied by the square root",
-        found="The scores are multiplied by the square root of d_k, so large ones grow.",
-        expected="They should be divided by it.",
-        look="Look at the operator and at the sign of the power, and print the factor once.",
     ),
     Misconception(
         id="scale-by-tokens",
         criterion="scaling",
         step="scaling",
         replace=scale_by_tokens,
-        title="scaled by the number of tokens",
-        found="The scores are divided by the square root of the number of tokens.",
-        expected="They should be divided by the square root of the key size d_k.",
-        look="Look at which dimension the size is read from; d_k is the last one of the keys.",
     ),
     Misconception(
         id="scale-power-five",
         criterion="scaling",
         step="scaling",
         replace=scale_power_five,
-        title="d_k ** 5 for d_k ** 0.5",
-        found=(
-            "The scores are divided by the fifth power of d_k, so all weights come out nearly "
-            "equal."
-        ),
-        expected="They should be divided by the square root, which is the power of one half.",
-        look="Look at the power: a typing error may have cost it its point.",
     ),
     Misconception(
         id="scale-half-dk",
         criterion="scaling",
         step="scaling",
         replace=scale_half_dk,
-        title="/ d_k * 0.5 for d_k ** 0.5",
-        found="The scores are divided by d_k and by two.",
-        expected=(
-            "They should be divided by the square root of d_k, which is the power of one half."
-        ),
-        look="Look at the operators: perhaps a product stands where a power was meant.",
     ),
     Misconception(
         id="scale-by-half-of-dk",
         criterion="scaling",
         step="scaling",
         replace=scale_times_half,
-        title="divided by half of d_k",
-        found="The scores are divided by half of d_k.",
-        expected=(
-            "They should be divided by the square root of d_k, which is the power of one half."
-        ),
-        look="Look at the operators: perhaps a product stands where a power was meant.",
     ),
     Misconception(
         id="scale-after-softmax",
         criterion="scaling",
         step="scaling",
         replace=scale_after_softmax,
-        title="scaled after the softmax",
-        found="The scaling stands after softmax, so rows of weights do not sum to 1.",
-        expected="The scores should be divided before softmax.",
-        look="Look at the order of both, and at the brackets.",
     ),
 )
 
@@ -195,10 +149,6 @@ BY_HEADS = (
         criterion="scaling",
         step="scaling",
         replace=scale_by_model_width,
-        title="scaled by the whole width",
-        found="The scores are divided by the square root of d_out, the size of all heads together.",
-        expected="Each head's dot product has d_k terms, so the square root of d_k should divide.",
-        look="Look at which shape the size is read from, after the split or before.",
         names=("MultiHeadAttention",),
     ),
     Misconception(
@@ -206,10 +156,6 @@ BY_HEADS = (
         criterion="scaling",
         step="scaling",
         replace=scale_by_heads,
-        title="scaled by the number of heads",
-        found="The scores are divided by the square root of the number of heads.",
-        expected="They should be divided by the square root of one head's key size d_k.",
-        look="Look at which dimension the size is read from; d_k is the last one of the keys.",
         names=("MultiHeadAttention",),
     ),
 )

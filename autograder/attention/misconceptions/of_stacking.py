@@ -29,10 +29,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts).mean(dim=0)),
-        title="heads averaged",
-        found="The outputs of the heads are averaged.",
-        expected="They should be joined along the last dimension: (b, T, H * d_out).",
-        look="Look at what makes one tensor of all heads.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -40,10 +36,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts).sum(dim=0)),
-        title="heads added up",
-        found="The outputs of the heads are added up.",
-        expected="They should be joined along the last dimension: (b, T, H * d_out).",
-        look="Look at what makes one tensor of all heads.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -51,13 +43,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.cat([parts[0]] * len(parts), dim=-1)),
-        title="one head repeated",
-        found=(
-            "All columns come from one head: it is called each time, or the list holds one object"
-            " several times."
-        ),
-        expected="There should be H heads, each with weights of its own.",
-        look="Look at how the list is made and at the loop that calls the heads.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -65,10 +50,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.cat(parts, dim=1)),
-        title="heads joined along the tokens",
-        found="The heads' outputs are joined along the tokens: (b, H * T, d_out).",
-        expected="They should be joined along the last dimension: (b, T, H * d_out).",
-        look="Look at the dimension along which you join.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -76,10 +57,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.cat(parts, dim=0)),
-        title="heads joined along the batch",
-        found="The heads' outputs are joined along the batch: (H * b, T, d_out).",
-        expected="They should be joined along the last dimension: (b, T, H * d_out).",
-        look="Look at the dimension along which you join.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -88,10 +65,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts, dim=0)),
-        title="heads stacked in a new dimension",
-        found="The heads' outputs stand in a dimension of their own, four in all.",
-        expected="They should be joined along the last dimension: (b, T, H * d_out).",
-        look="Look at the function that joins: stacking makes a new dimension.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -99,10 +72,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts, dim=1)),
-        title="heads stacked in a new dimension",
-        found="The heads' outputs stand in a new second dimension: (b, H, T, d_out).",
-        expected="They should be joined along the last dimension: (b, T, H * d_out).",
-        look="Look at the function that joins: stacking makes a new dimension.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -110,10 +79,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts, dim=-1)),
-        title="heads stacked in a new last dimension",
-        found="The heads' outputs stand in a new last dimension: (b, T, d_out, H).",
-        expected="They should be joined along the last dimension that is there: (b, T, H * d_out).",
-        look="Look at the function that joins: stacking makes a new dimension.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -121,13 +86,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.stack(parts, dim=-1).flatten(-2)),
-        title="columns of the heads interleaved",
-        found="The columns of the heads take turns.",
-        expected="The first d_out columns should be the first head's, the next ones the second's.",
-        look=(
-            "Look at how the heads' outputs are joined, and in which order two dimensions become "
-            "one."
-        ),
         names=_WRAPPER,
     ),
     Misconception(
@@ -135,10 +93,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: torch.cat(parts[::-1], dim=-1)),
-        title="heads joined in reverse",
-        found="The heads' outputs are joined from the last to the first.",
-        expected="The first d_out columns should be the first head's.",
-        look="Look at the order in which the heads are called and joined.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -146,10 +100,6 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: parts[-1]),
-        title="only the last head returned",
-        found="Only the last head's output comes back.",
-        expected="The outputs of all heads should be joined: (b, T, H * d_out).",
-        look="Look at what the loop keeps: each turn may write over the one before.",
         names=_WRAPPER,
     ),
     Misconception(
@@ -157,19 +107,11 @@ STACKING = (
         criterion="stacking",
         step="stacking",
         replace=joined(lambda parts: parts[0]),
-        title="only the first head returned",
-        found="Only the first head's output comes back.",
-        expected="The outputs of all heads should be joined: (b, T, H * d_out).",
-        look="Look at what is joined, and whether the function returns in the middle of its loop.",
         names=_WRAPPER,
     ),
     Misconception(
         id="heads-in-list",
         criterion="state",
-        title="heads in a plain list",
-        found="The heads stand in a Python list, which hides their parameters.",
-        expected="They should stand in an `nn.ModuleList` called `heads`.",
-        look="Look at how the constructor keeps the heads.",
         names=_WRAPPER,
     ),
 )

@@ -91,20 +91,12 @@ SCORES = (
         criterion="scores",
         step="scores",
         replace=scaled_already,
-        title="scaled a stage too early",
-        found="The scores are divided by the square root of the embedding size.",
-        expected="In stage 1 a score should be the dot product itself; scaling comes in stage 2.",
-        look="Look at what happens to the scores before softmax.",
     ),
     Misconception(
         id="self-excluded",
         criterion="scores",
         step="scores",
         replace=self_excluded,
-        title="a token does not attend to itself",
-        found="The scores on the diagonal are left out: a token does not look at itself.",
-        expected="Every token should be compared with all tokens, with itself too.",
-        look="Look for the line that changes the diagonal.",
         names=("attention_weights", "context_vectors"),
     ),
     Misconception(
@@ -113,12 +105,6 @@ SCORES = (
         step="scores",
         replace=features_attend,
         codings=(features_attend_turned,),
-        title="features attend to features",
-        found="The scores compare the columns of the inputs, so there are (d, d) of them.",
-        expected="Tokens are rows, so the scores should be (T, T).",
-        look=(
-            "Look at which factor of the product is turned over, and print the shape of the scores."
-        ),
         raises=(r"RuntimeError: mat1 and mat2 shapes cannot be multiplied",),
         names=("attention_weights", "context_vectors"),
     ),
@@ -127,30 +113,18 @@ SCORES = (
         criterion="scores",
         step="scores",
         replace=cosine_similarity,
-        title="cosine similarity instead of dot product",
-        found="The scores are dot products divided by the lengths of the vectors.",
-        expected="A score should be the dot product itself: longer vectors have larger scores.",
-        look="Look for a division, or a function that does one, before or after the product.",
     ),
     Misconception(
         id="negative-distance",
         criterion="scores",
         step="scores",
         replace=negative_distance,
-        title="distance instead of dot product",
-        found="The scores are distances between two vectors, with a minus sign.",
-        expected="A score should be the dot product: multiply place by place and add up.",
-        look="Look at how one score is made of two vectors.",
     ),
     Misconception(
         id="first-feature-only",
         criterion="scores",
         step="scores",
         replace=sums_of_products_by_feature,
-        title="only one feature compared",
-        found="Only the first number of each vector enters the scores.",
-        expected="A dot product should multiply all places of two vectors and add them up.",
-        look="Look at which part of the vectors you take before you multiply.",
     ),
 )
 
@@ -160,13 +134,6 @@ CONTEXT = (
         criterion="context",
         step="context",
         replace=weights_transposed,
-        title="weights transposed",
-        found=(
-            "The weights are turned over before they meet the tokens, so a column makes a context"
-            " vector."
-        ),
-        expected="Row i of the weights should make the context vector of token i.",
-        look="Look at the last product: which factor comes first, and is one of them turned over?",
         names=("context_vectors",),
     ),
     Misconception(
@@ -174,10 +141,6 @@ CONTEXT = (
         criterion="context",
         step="context",
         replace=one_context_only,
-        title="one token's context vector only",
-        found="One context vector comes back, that of the second token.",
-        expected="There should be a context vector for every token: (T, d).",
-        look="Look at what is returned; perhaps a single query was left from the example.",
         names=("context_vectors",),
     ),
     Misconception(
@@ -185,10 +148,6 @@ CONTEXT = (
         criterion="context",
         step="context",
         replace=averaged_context,
-        title="divided by the number of tokens once more",
-        found="The context vector is divided by the number of tokens once more.",
-        expected="The weights of a row sum to 1, so the weighted sum itself should come back.",
-        look="Look for a mean, or for a division after the weights meet the tokens.",
         names=("context_vector", "context_vectors"),
     ),
 )

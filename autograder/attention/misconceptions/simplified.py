@@ -35,10 +35,6 @@ MISCONCEPTIONS = (
     Misconception(
         id="sizes-hard-coded",
         criterion="form",
-        title="a size is built in",
-        found="It works for some sizes and fails for others: a size is built in as a number.",
-        expected="Any number of tokens and any embedding size should work.",
-        look="Look for numbers in your code, and read the sizes from shapes instead.",
         names=tuple(CHAINS),
     ),
 )
