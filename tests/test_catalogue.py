@@ -190,10 +190,16 @@ def words_of(text: str) -> set[str]:
 
 #: Everyday words that the handouts happen not to use; no word of the field belongs here.
 EVERYDAY = words_of(
-    "among asked became copied dictionary distances drops earlier enough enters entries fewer "
-    "fifth fits force gain gains hits index leave less logarithms means meant met middle mixed "
-    "neighbouring nowhere operator operators perhaps says sign told unless were"
+    "addition among asked became breaks copied covers decimal default dictionary distances drops "
+    "earlier effect element enough enters entries fewer fifth fits flipped force gain gains hard "
+    "hits index inverted iteration leave less logarithms mark means meant met middle mixed "
+    "neighbouring newly nowhere operator operators overwrite perhaps possible receives removes "
+    "says sign subtracted swapped told unchanged unless unnoticed well were"
 )
+#: What PyTorch's own documentation calls things, so that a student can look them up there.
+PYTORCH = words_of("contiguous feature features graph interleaved transpose transposed transposing")
+#: School mathematics.
+MATHEMATICS = words_of("normalises numerator rescale")
 
 
 def forms_of(word: str) -> set[str]:
@@ -208,7 +214,7 @@ def forms_of(word: str) -> set[str]:
 
 @every_stage
 def test_a_message_uses_the_words_of_the_handouts(stage: Stage) -> None:
-    known = words_of(HANDOUTS) | EVERYDAY
+    known = words_of(HANDOUTS) | EVERYDAY | PYTORCH | MATHEMATICS
 
     def foreign(entry: Misconception) -> set[str]:
         plain = re.sub(r"`[^`]*`", " ", entry.message)

@@ -1,4 +1,4 @@
-"""The texts of misconceptions: a file that a teacher can edit, and that says what is wrong in it."""
+"""The texts of misconceptions: a file that a teacher can edit, and that says what is wrong."""
 
 from importlib import import_module
 from pathlib import Path
