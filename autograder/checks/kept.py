@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
+
+from cachetools import LRUCache
 
 Made = TypeVar("Made")
 
@@ -16,10 +17,7 @@ class Kept(Generic[Made]):
     """
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: OrderedDict[tuple[Hashable, ...], tuple[tuple[object, ...], Made]] = (
-            OrderedDict()
-        )
+        self._kept: LRUCache[tuple[Hashable, ...], tuple[tuple[object, ...], Made]] = LRUCache(most)
 
     def of(
         self, words: tuple[Hashable, ...], objects: tuple[object, ...], make: Callable[[], Made]
@@ -27,11 +25,6 @@ class Kept(Generic[Made]):
         """What `make` gives for these words and objects; made once."""
         key = (*words, *map(id, objects))
         known = self._kept.get(key)
-        if known is not None:
-            self._kept.move_to_end(key)
-            return known[1]
-        made = make()
-        self._kept[key] = objects, made
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
-        return made
+        if known is None:
+            known = self._kept[key] = objects, make()
+        return known[1]

@@ -7,11 +7,11 @@ computed, so results do not depend on who was graded before.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Generic, TypeVar
 
+from cachetools import LRUCache
 from torch import Tensor
 
 from autograder.diagnosis.chain import Given
@@ -19,34 +19,31 @@ from autograder.diagnosis.chain import Given
 Thing = TypeVar("Thing")
 
 
-@dataclass
 class Memory(Generic[Thing]):
     """Things by key, those that were wanted last, of no more bytes than these in all."""
 
-    most_bytes: int
-    _kept: OrderedDict[Hashable, tuple[Thing, int, object]] = field(default_factory=OrderedDict)
-    _bytes: int = 0
+    def __init__(self, most_bytes: int) -> None:
+        self.most_bytes = most_bytes
+        self._kept: LRUCache[Hashable, tuple[Thing, int, object]] = LRUCache(
+            most_bytes, getsizeof=itemgetter(1)
+        )
 
     def get(self, key: Hashable) -> Thing | None:
         """What is remembered under a key."""
         found = self._kept.get(key)
-        if found is None:
-            return None
-        self._kept.move_to_end(key)
-        return found[0]
+        return None if found is None else found[0]
 
     def keep(self, key: Hashable, thing: Thing, nbytes: int, owners: object = None) -> None:
         """Remember something, and forget others where there is no room for it.
 
-        owners: objects whose `id` is in the key; they are kept, so that no other takes it.
+        Args:
+            key: What it is found by.
+            thing: What is remembered.
+            nbytes: Its size; what is larger than all there is room for is not remembered.
+            owners: Objects whose `id` is in the key; they are kept, so that no other takes it.
         """
-        if nbytes > self.most_bytes or key in self._kept:
-            return
-        self._kept[key] = thing, nbytes, owners
-        self._bytes += nbytes
-        while self._bytes > self.most_bytes:
-            _, (_, gone, _) = self._kept.popitem(last=False)
-            self._bytes -= gone
+        if nbytes <= self.most_bytes and key not in self._kept:
+            self._kept[key] = thing, nbytes, owners
 
 
 def numbers_of(given: Given) -> Hashable:
