@@ -1,11 +1,11 @@
 """Pages for developers name files and rooms that are there, and leave no room out."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.conftest import ROOT
+
 PACKAGE = ROOT / "autograder"
 ROOMS = sorted(file.parent.name for file in PACKAGE.glob("*/__init__.py"))
 PATH = re.compile(r"[\w.]+/(?:[\w.]+/)*(?:[\w.]+\.\w+)?|\w+\.py")

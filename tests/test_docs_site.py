@@ -11,9 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from tests.conftest import ROOT
+
 pytestmark = pytest.mark.proof
 
-ROOT = Path(__file__).resolve().parents[1]
 # What a page loads by itself, in contrast to a link that a reader may follow.
 LOADED = {"script": "src", "img": "src", "iframe": "src", "link": "href", "source": "src"}
 

@@ -1,14 +1,13 @@
 """What a wrong module's attention looks like, read from outside; and that nobody else is asked."""
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from autograder.assignment.assignment import Stage, load_assignment
+from autograder.assignment.assignment import Stage
 from autograder.attention.checks.seeing import INPUTS, VIEWS, WORDS, attention_seen, visible_weights
 from autograder.checks.sample import Sample
 from autograder.diagnosis.catalogue import Misconception, load_catalogue
@@ -16,16 +15,9 @@ from autograder.diagnosis.chain import StepRaises, run
 from autograder.grading.worker import Worker
 from autograder.results.details import AttentionSeen, read_details
 from autograder.submissions.submission import read_submission
+from tests.conftest import ASSIGNMENT, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-ASSIGNMENT = load_assignment(ROOT)
 WRONG = ROOT / "tests" / "variants" / "wrong"
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with Worker(ASSIGNMENT.folder, "process") as held:
-        yield held
 
 
 def seen(worker: Worker, path: Path, stage: str) -> dict[str, AttentionSeen]:

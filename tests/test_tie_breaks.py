@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 import torch
 from msgspec import structs
 
-from autograder.assignment.assignment import load_assignment
 from autograder.attention.checks.tie_breaks import Question, TieBreaks, questions_to
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.session import CheckSession
@@ -18,9 +16,8 @@ from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation, Observation, explain, separated
 from autograder.sandbox.host.room import NameSpec, Sandbox
 from autograder.submissions.submission import SourceFile, Submission, read_submission
+from tests.conftest import ASSIGNMENT
 
-ROOT = Path(__file__).resolve().parents[1]
-ASSIGNMENT = load_assignment(ROOT)
 SAMPLE = Sample(b"what the tests of further questions use")
 SPECS = tuple(
     NameSpec(spec.name, spec.module, spec.kind, spec.parameters) for spec in ASSIGNMENT.name_specs
