@@ -394,7 +394,7 @@ class TestBadInput:
         assert full.returncode == 3, full.stderr
         *progress, last = full.stderr.splitlines()
         assert last.startswith("autograder: ")
-        assert "what was graded is kept" in last
+        assert "finished results are" in last
         assert 0 < len(progress) < 30
         rest = graded_with_little_room(tmp_path, room=-1)
         assert rest.returncode == 0, rest.stderr
