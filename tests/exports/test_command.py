@@ -67,8 +67,8 @@ class TestCanvas:
     def test_nobody_is_dropped_in_silence(self, graded: Path) -> None:
         outcome = run("canvas", graded / "results", "--into", graded / "gradebook.csv")
         told = words(outcome.stderr)
-        assert ["=stranger", "no", "row", "fits"] in told
-        assert ["Missing,", "Very", "nothing", "was", "graded", "of", "them"] in told
+        assert ["=stranger", "no", "matching", "row"] in told
+        assert ["Missing,", "Very", "nothing", "graded"] in told
 
     def test_out_leaves_the_file_as_it_is(self, graded: Path) -> None:
         args = ("--into", graded / "gradebook.csv", "--out", graded / "filled.csv")
