@@ -46,7 +46,7 @@ def score(
     Args:
         assignment: The assignment.
         submission: What was handed in.
-        trial: The submission's session with its guest.
+        session: What the submission's checks share: its guest and what loading it found.
         evidence: What the checks found.
         stages: The ids of the stages to score; None for all.
         further: Asks a name again if several explanations fit equally well; None if its guest is
