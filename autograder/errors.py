@@ -1,4 +1,4 @@
-"""The four ways in which a command can end other than well, each with its exit code."""
+"""The errors that a command can end with, each with its exit code."""
 
 
 class AutograderError(Exception):
@@ -8,7 +8,7 @@ class AutograderError(Exception):
 
 
 class InternalError(AutograderError):
-    """The kit itself is at fault. Never charged to a student; exits 1, loudly."""
+    """The kit itself is at fault. Never charged to a student; exits 1."""
 
     exit_code = 1
 
@@ -20,6 +20,6 @@ class UsageError(AutograderError):
 
 
 class MissingRequirement(AutograderError):
-    """Something around the kit is missing (isolation, an extra, disk, a lock); exits 3."""
+    """Something that the kit needs is missing (isolation, an extra, disk, a lock); exits 3."""
 
     exit_code = 3

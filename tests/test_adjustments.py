@@ -86,11 +86,11 @@ class TestPlaces:
         assert (stage.id, criterion, points) == ("causal", "masking", 9.0)
 
     def test_without_the_stage_the_choices_are_told(self) -> None:
-        with pytest.raises(UsageError, match="name one of causal/masking, multi_head/masking"):
+        with pytest.raises(UsageError, match="choose one of causal/masking, multi_head/masking"):
             place_of(STAGES, "masking")
 
     def test_one_that_is_not_there_is_told_with_those_that_are(self) -> None:
-        with pytest.raises(UsageError, match="'causal/peeking'; there are simplified/scores"):
+        with pytest.raises(UsageError, match="'causal/peeking'; known are simplified/scores"):
             place_of(STAGES, "causal/peeking")
 
 

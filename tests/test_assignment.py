@@ -223,14 +223,14 @@ class TestStrictness:
     @pytest.mark.parametrize(
         ("old", "new", "told"),
         [
-            ('[{ name = "scores"', '[{ name = "score"', "no name 'score'; there is scores, soft"),
+            ('[{ name = "scores"', '[{ name = "score"', "no name 'score'; known are scores, soft"),
             ('steps = ["softmax"]', 'steps = ["masking"]', r"forbidden\[0\]\.steps.*'masking'"),
             ('within = ["softmax"]', 'within = ["soft"]', r"forbidden\[0\]\.within.*'soft'"),
-            ('id = "softmax"', 'id = "scores"', "the criterion scores is there twice"),
+            ('id = "softmax"', 'id = "scores"', "the criterion scores appears twice"),
             (
                 '{ name = "softmax", points = 2 }, { name = "scores"',
                 '{ name = "scores", points = 2 }, { name = "scores"',
-                "the share scores is there twice",
+                "the share scores appears twice",
             ),
             (
                 'name = "softmax", points = 2 }, { name = "scores", points = 1',
@@ -255,7 +255,7 @@ class TestStrictness:
     def test_two_stages_of_one_id_are_refused(self, tmp_path: Path) -> None:
         stage = SMALL[SMALL.index("[[stages]]") :]
         text = SMALL.replace("points = 5", "points = 10", 1) + stage
-        with pytest.raises(UsageError, match="the stage first is there twice"):
+        with pytest.raises(UsageError, match="the stage first appears twice"):
             load_assignment(write_small(tmp_path, text))
 
     @given(data=st.data())

@@ -59,7 +59,7 @@ class TestEditing:
     def test_a_text_must_stand_there_as_often_as_is_said(self) -> None:
         twice = edit("shift", Change("y", "z", times=2))
         assert edited(SOURCE, [twice]).count("z") == 2
-        with pytest.raises(UsageError, match="'y' stands there 2 times, not 1"):
+        with pytest.raises(UsageError, match="'y' occurs 2 times, not 1"):
             edited(SOURCE, [edit("shift", Change("y", "z"))])
 
     def test_a_definition_must_be_there(self) -> None:

@@ -28,7 +28,7 @@ def test_in_a_pipe_there_is_a_plain_line_for_each_measure() -> None:
     parts = [part("right", 2), part("pairs", 9, ("a", "not caught"), needed=0.95)]
     assert list(plain(parts)) == [
         "right  caught   2 of 2  100%  (needed 100%)",
-        "pairs  caught  9 of 10   90%  (needed 95%)  falls short",
+        "pairs  caught  9 of 10   90%  (needed 95%)  failed",
     ]
 
 
@@ -37,10 +37,10 @@ def test_the_summary_tells_how_much_was_proved_or_what_falls_short() -> None:
         "calibrated: 5 cases in 2 parts"
     )
     fallen = summary([part("right", 2), part("pairs", 999, ("a", "not caught"))])
-    assert fallen == "calibration falls short: pairs (caught: 99.9%)"
+    assert fallen == "calibration failed: pairs (caught: 99.9%)"
     few = part("pairs", 2)
     few.extent = 300
-    assert summary([few]) == "calibration falls short: pairs (2 of at least 300 cases)"
+    assert summary([few]) == "calibration failed: pairs (2 of at least 300 cases)"
 
 
 def test_the_summary_is_the_last_line_in_pipe_and_terminal() -> None:
@@ -52,5 +52,5 @@ def test_the_summary_is_the_last_line_in_pipe_and_terminal() -> None:
         with console.capture() as captured:
             print_proof(console, parts)
         lines = captured.get().strip().splitlines()
-        assert lines[-1].strip() == "calibration falls short: pairs (caught: 50%)"
+        assert lines[-1].strip() == "calibration failed: pairs (caught: 50%)"
         assert any("[red]a[/red]" in line for line in lines)

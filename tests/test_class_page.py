@@ -219,7 +219,7 @@ class TestItems:
 
     def test_small_classes_are_warned(self, page: Page, book: Book) -> None:
         told = page.texts["criteria"]
-        assert ("it takes 10 or more" in told) == (len(book.items) < FEW)
+        assert ("that takes 10 or more" in told) == (len(book.items) < FEW)
         assert ("A small class" in told) == (FEW <= len(book.items) < ENOUGH)
 
 
@@ -370,7 +370,7 @@ class TestSimilarity:
 
     def test_pairs_come_with_the_words_that_they_are_no_verdict(self) -> None:
         page = self.page([Pair("ada", "bob", 0.9, 0.5, 400)])
-        assert "a place to look, and no verdict" in page.texts["similar"]
+        assert "a place to look, not a verdict" in page.texts["similar"]
         assert page.table("similar") == [["ada, bob", "90%", "50%", "400"]]
 
     def test_no_pairs_are_told_too(self) -> None:

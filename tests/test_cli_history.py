@@ -99,7 +99,7 @@ class TestDiff:
         graded(folder, {"ada": 9})
         outcome = run("diff", folder, 1, 7)
         assert outcome.exit_code == 2
-        assert "no run has the number 7" in outcome.stderr
+        assert "no run 7" in outcome.stderr
 
     def test_a_folder_without_a_gradebook_is_wrong_use(self, tmp_path: Path) -> None:
         assert run("diff", tmp_path).exit_code == 2
@@ -141,7 +141,7 @@ class TestAdjust:
     def test_it_can_be_taken_back(self, folder: Path) -> None:
         graded(folder, {"ada": 4})
         self.adjust(folder, "--points", 8, "--reason", "read")
-        assert "counts as it was graded again" in self.adjust(folder, "--remove").stdout
+        assert "counts as graded again" in self.adjust(folder, "--remove").stdout
         assert self.rows(folder)[0]["score"] == "4"
         assert "changed by hand" not in self.rows(folder)[0]
 
@@ -153,7 +153,7 @@ class TestAdjust:
             (("--points", 12, "--reason", "x"), "is worth 9 points, not 12"),
             ((), "either --points P or --remove"),
             (("--points", 8, "--reason", "x", "--remove"), "either --points P or --remove"),
-            (("--remove",), "was not changed"),
+            (("--remove",), "has no change to remove"),
         ],
     )
     def test_wrong_use_is_told(
@@ -174,7 +174,7 @@ class TestAdjust:
             *("adjust", folder, "eve", "--criterion", "stacking", "--points", 1, "--reason", "x")
         )
         assert outcome.exit_code == 2
-        assert "no student is called 'eve'; there are ada, bob" in outcome.stderr
+        assert "no student 'eve'; known are ada, bob" in outcome.stderr
 
     def test_a_reason_is_text_wherever_it_is_shown(self, folder: Path) -> None:
         graded(folder, {"ada": 4})
@@ -263,7 +263,7 @@ class TestExplain:
         graded(folder, {"ada": 9})
         outcome = run("explain", folder, "eve")
         assert outcome.exit_code == 2
-        assert "there are ada" in outcome.stderr
+        assert "known are ada" in outcome.stderr
 
 
 class TestReport:
@@ -293,7 +293,7 @@ class TestSimilarity:
             book.keep_similar(held, [Pair("ada", "bob", 0.9, 0.8, 300)])
         adjusting = ("adjust", folder, "ada", "--criterion", "causal/masking", "--points", 5)
         assert run(*adjusting, "--reason", "read").exit_code == 0
-        assert "a place to look, and no verdict" in (folder / "class.html").read_text()
+        assert "a place to look, not a verdict" in (folder / "class.html").read_text()
         assert "ada, bob" in run("report", folder, "--text").stdout
         graded(folder, {"ada": 4, "bob": 4}, msgspec.structs.replace(KEY, checks="changed"))
         run("report", folder)

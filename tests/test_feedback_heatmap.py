@@ -236,7 +236,7 @@ class TestBlocks:
 
     def test_what_is_drawn_is_named(self) -> None:
         assert blocks(seen(RIGHT)).startswith("CausalAttention: how much each word (row) attends")
-        assert "in the place of weights" in caption(seen(RIGHT, sure=False))
+        assert "instead of weights" in caption(seen(RIGHT, sure=False))
 
 
 class TestDetails:

@@ -105,7 +105,7 @@ class TestRuns:
         assert book.run(run.id).isolation == "bubblewrap"
 
     def test_an_unknown_number_is_wrong_use(self, book: Gradebook) -> None:
-        with pytest.raises(UsageError, match="no run has the number 7"):
+        with pytest.raises(UsageError, match="no run 7"):
             book.run(7)
 
 
@@ -184,7 +184,7 @@ class TestSurroundings:
     def test_a_gradebook_of_a_later_kit_is_wrong_use(self, tmp_path: Path) -> None:
         with sqlite3.connect(tmp_path / "gradebook.sqlite") as database:
             database.execute("pragma user_version = 99")
-        with pytest.raises(UsageError, match="tables of version 99"):
+        with pytest.raises(UsageError, match="version 99 of the gradebook"):
             Gradebook(tmp_path)
 
     def test_a_file_in_place_of_the_folder_is_wrong_use(self, tmp_path: Path) -> None:
@@ -229,7 +229,7 @@ WRITE_UNTIL_FULL = """
 def test_a_full_disk_is_told_and_nothing_graded_is_lost(tmp_path: Path) -> None:
     output = child(WRITE_UNTIL_FULL, tmp_path / "out").communicate()[0]
     kept, _, message = output.partition(" ")
-    assert "what was graded is kept" in message
+    assert "finished results are kept" in message
     with Gradebook(tmp_path / "out") as book:
         run = book.last_run()
         assert run is not None

@@ -169,7 +169,7 @@ class TestEntries:
     @pytest.mark.parametrize("name", ["ada.py", "ada.zip", "ADA.ipynb"])
     def test_two_entries_of_one_name_are_wrong_use(self, folder: Path, name: str) -> None:
         (folder / name).touch()
-        with pytest.raises(UsageError, match="are both entries of .*; keep one of them"):
+        with pytest.raises(UsageError, match="both belong to .*; keep one of them"):
             entries_of(folder, OUT)
 
     def test_a_folder_that_is_not_there_is_wrong_use(self, folder: Path) -> None:
@@ -186,7 +186,7 @@ class TestEntries:
             entries_of(folder, folder)
 
     def test_an_empty_class_is_wrong_use(self, tmp_path: Path) -> None:
-        with pytest.raises(UsageError, match="no submissions in it"):
+        with pytest.raises(UsageError, match="no submissions found"):
             entries_of(tmp_path, OUT)
 
 
@@ -316,7 +316,7 @@ class TestFailures:
 
     def test_weak_isolation_is_refused_unless_asked_for(self, run: Run, executor: StandIn) -> None:
         executor.isolation = "process"
-        with pytest.raises(MissingRequirement, match="take it with --isolation process"):
+        with pytest.raises(MissingRequirement, match="accept it with --isolation process"):
             run()
         assert executor.graded == []
         assert len(run(isolation="process")) == 4
@@ -356,7 +356,7 @@ class TestFailures:
     ) -> None:
         (tmp_path / "out").mkdir()
         (tmp_path / "out" / "students").touch()  # where a folder has to be
-        with pytest.raises(MissingRequirement, match="what was graded is kept"):
+        with pytest.raises(MissingRequirement, match="finished results are in the gradebook"):
             run()
         graded = list(executor.graded)
         (tmp_path / "out" / "students").unlink()
@@ -386,7 +386,7 @@ class TestReport:
 
     def test_without_a_run_it_is_wrong_use(self, tmp_path: Path) -> None:
         Gradebook(tmp_path / "out", create=True).close()
-        with pytest.raises(UsageError, match="nothing was graded into it yet"):
+        with pytest.raises(UsageError, match="nothing has been graded into this folder"):
             report_class(tmp_path / "out")
 
 

@@ -155,10 +155,10 @@ class TestWarnings:
     ("passed", "difficulty", "discrimination", "told"),
     [
         (0.8, 0.9, -0.2, "is its check fair"),
-        (1.0, 1.0, None, "everybody has it"),
+        (1.0, 1.0, None, "everybody passes"),
         (0.0, 0.1, None, "was it taught"),
         (0.3, 0.4, 0.5, "explaining again"),
-        (0.8, 0.9, 0.05, "hardly apart"),
+        (0.8, 0.9, 0.05, "hardly separates"),
         (0.8, 0.9, 0.5, ""),
     ],
 )

@@ -116,7 +116,7 @@ def test_a_picture_that_nobody_draws_is_asked_about(tmp_path: Path) -> None:
     handout = tmp_path / "1.md"
     handout.write_text("![a dog](figures/dog.svg)", "utf-8")
     changed = msgspec.structs.replace(stage, handout=handout)
-    with pytest.raises(UsageError, match=r"1\.md shows figures/dog\.svg, which nobody draws"):
+    with pytest.raises(UsageError, match=r"1\.md shows figures/dog\.svg, which the kit does not"):
         figures_shown(msgspec.structs.replace(ASSIGNMENT, stages=(changed,)))
 
 

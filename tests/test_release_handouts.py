@@ -64,12 +64,12 @@ class TestRubric:
             "| [The weights are parameters that can be trained](#parameters) | 3"
             " | `SelfAttention_v1` 1, `SelfAttention_v2` 1, `SelfAttention_v2` (bias) 1 |"
         )
-        assert rows[-1] == "| together | 25 | |"
+        assert rows[-1] == "| total | 25 | |"
 
     def test_changed_points_reach_the_handout(self) -> None:
         stage = ASSIGNMENT.stage("simplified")
         dearer = msgspec.structs.replace(stage, points=99)
-        assert "| together | 99 | |" in with_rubric(text_of(stage), dearer)
+        assert "| total | 99 | |" in with_rubric(text_of(stage), dearer)
 
     def test_a_handout_without_a_place_for_it_is_refused(self) -> None:
         with pytest.raises(UsageError, match=r"1_simplified\.md has no place"):

@@ -121,8 +121,8 @@ def test_every_score_comes_back_into_its_own_row(platform: Platform, tmp_path: P
         rows[n][platform.score] = str(n + 1)
     after = ("\ufeff" + written([platform.header, *rows]).replace("\n", "\r\n")).encode()
     assert sheet.encode() == after
-    assert [reason for _, reason in filled.strangers] == ["no row fits"]
-    assert [reason for _, reason in filled.left] == ["nothing was graded of them"]
+    assert [reason for _, reason in filled.strangers] == ["no matching row"]
+    assert [reason for _, reason in filled.left] == ["nothing graded"]
     assert list(csv.reader(io.StringIO(after.decode("utf-8-sig"), newline="")))[1:] == rows
 
 

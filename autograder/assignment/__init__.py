@@ -1,0 +1,1 @@
+"""What `assignment.toml` says: stages, criteria, points, limits, policies; the course secret."""

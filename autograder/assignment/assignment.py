@@ -1,8 +1,8 @@
 """What is taught and what it is worth: the contents of an `assignment.toml`.
 
-A file is read strictly. An unknown key, a wrong type, a name that no stage has, or points that do
-not add up end the loading with a message that names the file and the key, so that a mistake in
-the rubric is met before the first submission is graded and not in a student's feedback.
+The file is read strictly. An unknown key, a wrong type, a name that no stage has, or points that
+do not add up end the loading with a message that names the file and the key, so that a mistake in
+the rubric shows before the first submission is graded and not in a student's feedback.
 """
 
 import re
@@ -51,15 +51,23 @@ class Assignment(Table, frozen=True):
         return tuple(name for stage in self.stages for name in stage.names)
 
     def stage(self, stage_id: str) -> Stage:
-        """The stage of that id; `UsageError` where there is none."""
+        """The stage with that id.
+
+        Raises:
+            UsageError: There is none.
+        """
         for stage in self.stages:
             if stage.id == stage_id:
                 return stage
         known = ", ".join(stage.id for stage in self.stages)
-        raise UsageError(f"no stage is called {stage_id!r}; the stages are {known}")
+        raise UsageError(f"no stage {stage_id!r}; the stages are {known}")
 
     def stage_of(self, name: str) -> Stage:
-        """The stage in which a name is written; `UsageError` where none asks for it."""
+        """The stage in which a name is written.
+
+        Raises:
+            UsageError: No stage asks for it.
+        """
         for stage in self.stages:
             if name in stage.names:
                 return stage
@@ -69,8 +77,17 @@ class Assignment(Table, frozen=True):
 def load_assignment(path: Path | None = None) -> Assignment:
     """Load an assignment from a folder or file, or search for one.
 
-    Without a path it is searched for upward from the working directory, then in the checkout
-    that contains this package, then in the package itself (an installed wheel).
+    Args:
+        path: An `assignment.toml`, or a folder that holds one. Without it the assignment is
+            searched for upward from the working directory, then in the checkout that contains
+            this package, then in the package itself (an installed wheel).
+
+    Returns:
+        The assignment, every path in it absolute.
+
+    Raises:
+        UsageError: No assignment is found, or something is wrong with it. The message names file
+            and key.
     """
     file = find_assignment(path)
     try:
@@ -91,7 +108,15 @@ def anchors(handout: str) -> tuple[str, ...]:
 
 
 def parse(text: str, file: Path) -> AssignmentFile:
-    """The tables of a file, each well formed; `UsageError` tells line or key."""
+    """The tables of a file, each well formed by itself.
+
+    Args:
+        text: The file's contents.
+        file: Its path, for messages.
+
+    Raises:
+        UsageError: Not TOML, an unknown key or a wrong type; the message names the line.
+    """
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -167,13 +192,13 @@ def _stage_problems(stage: StageTable) -> Iterator[str]:
 def _repeated(key: str, kind: str, ids: list[str]) -> Iterator[str]:
     for position, each in enumerate(ids):
         if each in ids[:position]:
-            yield f"{key}: the {kind} {each} is there twice"
+            yield f"{key}: the {kind} {each} appears twice"
 
 
 def _unknown(key: str, kind: str, used: Iterable[str], known: Iterable[str]) -> Iterator[str]:
     for each in used:
         if each not in known:
-            yield f"{key}: there is no {kind} {each!r}; there is {', '.join(sorted(known))}"
+            yield f"{key}: no {kind} {each!r}; known are {', '.join(sorted(known))}"
 
 
 def _sum_problems(key: str, points: list[int], whole: str, expected: int) -> Iterator[str]:
@@ -234,4 +259,4 @@ def _stage(table: StageTable, folder: Path) -> Stage:
 
 def _require(file: Path, key: str, needed: Path) -> None:
     if not needed.is_file():
-        raise UsageError(f"{file}: {key}: there is no file {needed}")
+        raise UsageError(f"{file}: {key}: no such file: {needed}")

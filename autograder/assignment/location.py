@@ -1,4 +1,4 @@
-"""Where an assignment is looked for, so that one started anywhere finds the right one."""
+"""Where an assignment is searched for, so that a command started anywhere finds the right one."""
 
 from pathlib import Path
 
@@ -9,7 +9,15 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def find_assignment(path: Path | None = None) -> Path:
-    """The `assignment.toml` that `load_assignment` would read."""
+    """The `assignment.toml` that `load_assignment` would read.
+
+    Args:
+        path: The file, its folder, or a folder with one assignment in its `assignments/`. None
+            searches; see `load_assignment`.
+
+    Raises:
+        UsageError: There is none, or a folder holds several.
+    """
     if path is not None:
         file = path / FILE_NAME if path.is_dir() else path
         if file.is_file():
@@ -29,7 +37,7 @@ def find_assignment(path: Path | None = None) -> Path:
     if found is None:
         raise UsageError(
             f"no {FILE_NAME} in {here}, in a folder above it, in the checkout or in the package;"
-            " name one with --assignment"
+            " give one with --assignment"
         )
     return found
 

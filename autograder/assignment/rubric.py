@@ -66,7 +66,11 @@ class Stage(Table, frozen=True):
     names: tuple[Identifier, ...]
 
     def criterion(self, criterion_id: str) -> Criterion:
-        """The criterion of that id; `UsageError` where the stage has none."""
+        """The criterion with that id.
+
+        Raises:
+            UsageError: The stage has none.
+        """
         for criterion in self.criteria:
             if criterion.id == criterion_id:
                 return criterion
@@ -75,7 +79,10 @@ class Stage(Table, frozen=True):
 
 
 class Limits(Table, frozen=True):
-    """What one submission may use. Seconds are CPU seconds: a busy machine takes nothing away."""
+    """What one submission may use. Seconds are CPU seconds, so a busy machine takes nothing away.
+
+    `docs/security.md` says what happens past each limit.
+    """
 
     load_seconds: Seconds = 8.0
     call_seconds: Seconds = 2.0
@@ -87,9 +94,9 @@ class Limits(Table, frozen=True):
     open_files: Count = 64
     file_mb: Count = 16  # the largest file that a guest may write
     output_chars: Count = 500  # of what it prints, kept for the teacher
-    # How often a submission is begun anew because its process ended or talked nonsense. One that
+    # How often a submission is started again because its process ended or sent nonsense. One that
     # hangs costs none of these: each name pays two deadlines at most, and all of them together,
-    # with the loading anew, twice submission_seconds.
+    # with loading again, twice submission_seconds.
     fresh_guests: Count = 5
     # Bounds of reading a submission, met before any of it is looked at.
     max_files: Count = 2000
@@ -99,11 +106,13 @@ class Limits(Table, frozen=True):
 
 
 class Forbidden(Table, frozen=True):
-    """Operators that do a step's work in the student's stead.
+    """Operators that do a step's work for the student.
 
-    Patterns are of the kind `fnmatch` knows and match the operator's bare name, such as
-    `_softmax`, without name space and overload. `within` lists the names in whose calls they
-    count; empty means all.
+    Attributes:
+        operators: Patterns as `fnmatch` knows them, for an operator's bare name, such as
+            `_softmax`, without namespace and overload.
+        steps: The criteria that lose their points.
+        within: The names in whose calls the operators count; empty means all.
     """
 
     operators: tuple[Text, ...]
@@ -112,34 +121,39 @@ class Forbidden(Table, frozen=True):
 
 
 class Feedback(Table, frozen=True):
-    """What a student gets to read besides the scores."""
+    """What a student may read besides the scores."""
 
     show_expected_numbers: bool = False
     show_inputs: bool = False
     explanations: Literal["always", "after_due", "never"] = "always"
-    # Where students hand in as often as they like, a reason at once would be an oracle.
+    # Where students can hand in as often as they like, a reason at once would be an oracle.
     explanations_online: Literal["always", "after_due", "never"] = "after_due"
 
 
 class Late(Table, frozen=True):
-    """What lateness costs, worked out when grades are exported and never stored.
+    """What lateness costs, computed when grades are exported and never stored.
 
-    Percents are of what was earned. A day that has begun counts whole, from the due date on.
+    Percentages are of the points earned. A day that has begun counts as a whole day, from the due
+    date on.
     """
 
     due: Annotated[datetime, msgspec.Meta(tz=True)] | None = None  # with its offset from UTC
     grace_minutes: Annotated[int, msgspec.Meta(ge=0)] = 0
     percent_per_day: Percent = 0.0
     cap_percent: Percent = 100.0
-    flat_percent: Percent = 0.0  # where a platform says late and nobody knows how much
+    flat_percent: Percent = 0.0  # where a platform says late without saying by how much
 
 
 class NameTable(Table, frozen=True):
+    """A name as `[stages.names]` has it."""
+
     kind: Literal["function", "class"]
     parameters: tuple[Identifier, ...]
 
 
 class StageTable(Table, frozen=True):
+    """A stage as `[[stages]]` has it, paths not yet resolved."""
+
     id: Identifier
     title: Text
     module: Identifier
@@ -152,6 +166,8 @@ class StageTable(Table, frozen=True):
 
 
 class AssignmentFile(Table, frozen=True):
+    """The whole file."""
+
     schema: Literal[1]
     id: Identifier
     title: Text

@@ -1,7 +1,7 @@
 """The course's secret, from which the hidden inputs are drawn.
 
-A file named by `AUTOGRADER_SECRET_FILE`, or `secret` beside `assignment.toml`. Without one the
-inputs are the practice ones, which everyone who has this repository can compute.
+It is in the file that `AUTOGRADER_SECRET_FILE` names, or in `secret` beside `assignment.toml`.
+Without one the practice inputs are used, which everyone with this repository can compute.
 """
 
 from __future__ import annotations
@@ -27,7 +27,11 @@ def secret_file(assignment: Assignment) -> Path | None:
 
 
 def load_secret(assignment: Assignment) -> bytes:
-    """The secret's bytes. Raises `UsageError` where the file is empty or open to others."""
+    """The secret's bytes, stripped of white space; `PRACTICE` without a secret.
+
+    Raises:
+        UsageError: The file cannot be read, is readable by others, or holds fewer than 16 bytes.
+    """
     path = secret_file(assignment)
     if path is None:
         return PRACTICE
@@ -39,5 +43,5 @@ def load_secret(assignment: Assignment) -> bytes:
     if mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise UsageError(f"the course's secret {path} can be read by others; run chmod 600 {path}")
     if len(secret) < 16:
-        raise UsageError(f"the course's secret {path} holds fewer than 16 bytes; put more in it")
+        raise UsageError(f"the course's secret {path} has fewer than 16 bytes; make it longer")
     return secret

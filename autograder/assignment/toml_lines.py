@@ -1,4 +1,4 @@
-"""Where in a TOML file something stands, for messages: `tomllib` forgets the lines."""
+"""The line of a key in a TOML file, for messages: `tomllib` does not keep lines."""
 
 import re
 from collections import Counter
@@ -8,9 +8,14 @@ KEY = re.compile(r"\s*([\w\-.]+|\"[^\"]*\")\s*=")
 
 
 def line_of(text: str, path: str) -> int | None:
-    """The line of a path such as `$.stages[2].criteria[0].points`, or of what it lies in.
+    """The line of a path such as `$.stages[2].criteria[0].points`, or of its nearest parent.
 
-    Lines count from 1; None where not even the first part of the path is in the text.
+    Args:
+        text: The TOML file.
+        path: A path as msgspec writes it in its messages.
+
+    Returns:
+        The line, counted from 1; None if not even the first part of the path is in the text.
     """
     lines = _lines(text)
     ends = [part.end() for part in re.finditer(r"\.[^.\[]+|\[[^\]]*\]", path)]

@@ -1,4 +1,4 @@
-"""A case of the proof, what it must come to, and how many of a part's cases did."""
+"""The cases of the proof: what each must result in, and how many of a part's cases did."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from autograder.results.result import CriterionResult, Result
 from autograder.submissions.submission import Submission
 
-#: Why a result falls short, by measure; empty where it does not.
+#: Why a result falls short, by measure; empty if it does not.
 Shortfalls = Mapping[str, str]
 Judge = Callable[[Result], Shortfalls]
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One submission of the proof and the judge of its result."""
+    """One submission of the proof, and the function that judges its result."""
 
     label: str
     submission: Submission
@@ -24,7 +24,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Something that the cases of a part must come to, and how large a share of them."""
+    """Something that must hold for the cases of a part, and for how large a share of them."""
 
     title: str
     needed: float = 1.0
@@ -32,9 +32,16 @@ class Measure:
 
 @dataclass(slots=True)
 class Part:
-    """All cases of one kind, and by measure those that fell short.
+    """All cases of one kind, and those that fell short.
 
-    remarks: what is worth knowing without being a shortfall. extent: how many cases there must be.
+    Attributes:
+        title: The part's name.
+        measures: What must hold.
+        cases: The cases.
+        extent: How many cases there must be.
+        count: How many have been judged.
+        short: Labels and reasons of the cases that fell short, by measure.
+        remarks: What is worth knowing without being a shortfall.
     """
 
     title: str
@@ -46,17 +53,22 @@ class Part:
     remarks: list[str] = field(default_factory=list)
 
     def add(self, label: str, shortfalls: Shortfalls) -> None:
-        """Count one case with what it falls short of."""
+        """Count one case.
+
+        Args:
+            label: Its label.
+            shortfalls: Why it falls short, by measure.
+        """
         self.count += 1
         for measure, reason in shortfalls.items():
             self.short.setdefault(measure, []).append((label, reason))
 
     def good(self, measure: Measure) -> int:
-        """How many cases came to what they must."""
+        """For how many cases a measure holds."""
         return self.count - len(self.short.get(measure.title, ()))
 
     def holds(self, measure: Measure) -> bool:
-        """Whether enough of them did."""
+        """Whether a measure holds for enough cases."""
         return self.good(measure) >= measure.needed * self.count
 
     @property
@@ -65,7 +77,7 @@ class Part:
         return self.count >= self.extent and all(self.holds(each) for each in self.measures)
 
 
-# What each kind must come to ----------------------------------------------------------------
+# What must hold for each kind of case -------------------------------------------------------
 
 EVERY_POINT = Measure("every point")
 NO_POINT = Measure("no point")
@@ -77,7 +89,7 @@ BOTH_NAMED = Measure("both named", 0.90)
 
 
 def everything(result: Result) -> Shortfalls:
-    """All points."""
+    """Judge that a result has all points."""
     if result.score == result.max_score:
         return {}
     gone = "; ".join(f"{stage}.{entry.id} {entry.status}" for stage, entry in lost(result))
@@ -85,7 +97,7 @@ def everything(result: Result) -> Shortfalls:
 
 
 def nothing(result: Result) -> Shortfalls:
-    """No point at all."""
+    """Judge that a result has no point at all."""
     if result.score == 0:
         return {}
     kept = [
@@ -100,10 +112,13 @@ def nothing(result: Result) -> Shortfalls:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """What is known of a mistake in a submission of the proof.
+    """A known mistake in a submission of the proof.
 
-    also: ids that no test can tell from this one (equal programs). Points are lost where the
-    mistake is made and nowhere else: in `criterion` of `stage`.
+    Attributes:
+        id: The misconception's id.
+        stage: The stage in which it must lose points, and no other.
+        criterion: The criterion of that stage which must lose points.
+        also: Ids of equal programs, which no test can tell from this one.
     """
 
     id: str
@@ -113,12 +128,12 @@ class Mistake:
 
     @property
     def accepted(self) -> set[str]:
-        """The ids under which it may be told."""
+        """The ids under which it may be reported."""
         return {self.id, *self.also}
 
 
 def one_mistake(mistake: Mistake) -> Judge:
-    """The mistake's criterion lost, its name told first, nothing else lost."""
+    """A judge for one mistake: its criterion is lost, it is named first, nothing else is lost."""
 
     def judge(result: Result) -> Shortfalls:
         gone = lost(result)
@@ -138,7 +153,7 @@ def one_mistake(mistake: Mistake) -> Judge:
 
 
 def two_mistakes(first: Mistake, second: Mistake) -> Judge:
-    """The criteria of both lost and no other, both names told."""
+    """A judge for two mistakes: both criteria are lost and no other, both are named."""
 
     def judge(result: Result) -> Shortfalls:
         gone = lost(result)
@@ -168,11 +183,10 @@ def lost(result: Result) -> list[tuple[str, CriterionResult]]:
 
 
 def _beyond(gone: Sequence[tuple[str, CriterionResult]], mistakes: Sequence[Mistake]) -> str:
-    """What was lost beyond the mistakes' own criteria; empty where nothing was.
+    """What was lost beyond the mistakes' own criteria; empty if nothing was.
 
-    A criterion that names the mistake is where a name without a share in the mistake's own
-    criterion pays for it. What a mistake keeps from being seen at all is blocked, which is no
-    charge of its own.
+    A name without a share in the mistake's own criterion pays in another one, which then names the
+    mistake. What a mistake keeps from being seen is blocked, which is not a charge of its own.
     """
     stages = {mistake.stage for mistake in mistakes}
     elsewhere = [f"{stage}.{entry.id}" for stage, entry in gone if stage not in stages]

@@ -1,9 +1,9 @@
-"""Mistakes as changes of a right source, and two of them in one submission.
+"""Mistakes as edits of a correct source, and two of them in one submission.
 
 `tests/variants/edits` has a file for each right variant that is edited. Every edit is a mistake of
-the catalogue as a student would make it, told as the text before and after. Edits of different
-places compose: what comes out is still a source that a student could have written, in which two
-steps of one name went wrong, or one step in each of two names.
+the catalogue as a student would make it, given as the text before and after. Edits in different
+places compose: the result is still a source that a student could have written, in which two steps
+of one name went wrong, or one step in each of two names.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from autograder.submissions.submission import Submission, read_submission
 
 
 class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A text and what stands in its place; it is found `times` times in the name's definition."""
+    """A text and its replacement; it must occur `times` times in the name's definition."""
 
     before: str
     after: str
@@ -44,9 +44,12 @@ class Edit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OneProgram(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Two mistakes which together are another program: fewer mistakes, or one that hides one.
+    """Two mistakes that together are a different program, or of which one hides the other.
 
-    names: the names in which that is so; of none, in all.
+    Attributes:
+        ids: The ids of both.
+        why: The reason.
+        names: The names in which that is so; empty for all.
     """
 
     ids: tuple[str, str]
@@ -68,7 +71,7 @@ class _Together(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     one_program: tuple[OneProgram, ...]
 
 
-#: The file of pairs that are no two mistakes.
+#: The file of pairs that do not count as two mistakes.
 TOGETHER = "together.toml"
 
 
@@ -92,14 +95,22 @@ class Edited:
         return Mistake(edit.id, stage.id, entry.criterion, edit.also)
 
     def source(self, module: str) -> str:
-        """The source of a module of the base."""
+        """The source of a module of the base.
+
+        Raises:
+            UsageError: There is no such module.
+        """
         for file in self.submission.files:
             if file.path.rpartition("/")[2] == f"{module}.py":
                 return file.data.decode("utf-8")
         raise UsageError(f"{self.name} has no {module}.py to edit")
 
     def with_edits(self, *edits: Edit) -> Submission:
-        """The base with these mistakes, all in names of one stage. Raises `Overlap`."""
+        """The base with these mistakes, all in names of one stage.
+
+        Raises:
+            Overlap: Two of them change the same place.
+        """
         module = self.assignment.stage_of(edits[0].name).module
         source = edited(self.source(module), edits)
         label = " + ".join(f"{edit.id} in {edit.name}" for edit in edits)
@@ -107,7 +118,16 @@ class Edited:
 
 
 def edited(source: str, edits: Iterable[Edit]) -> str:
-    """`source` with all edits made at once. Raises `Overlap` where two are of one place."""
+    """Make all edits in a source at once.
+
+    Args:
+        source: The source.
+        edits: The edits.
+
+    Raises:
+        Overlap: Two of them change the same place.
+        UsageError: A text is not there as often as its edit says.
+    """
     places: list[tuple[int, int, str]] = []
     for edit in edits:
         start, end = _definition(source, edit.name)
@@ -115,7 +135,7 @@ def edited(source: str, edits: Iterable[Edit]) -> str:
             found = list(_occurrences(source, change.before, start, end))
             if len(found) != change.times:
                 raise UsageError(
-                    f"edit {edit.id} of {edit.name}: {change.before!r} stands there "
+                    f"edit {edit.id} of {edit.name}: {change.before!r} occurs "
                     f"{len(found)} times, not {change.times}"
                 )
             places += [(place, place + len(change.before), change.after) for place in found]
@@ -167,22 +187,22 @@ def all_edited(assignment: Assignment, folder: Path) -> Iterator[Edited]:
 
 
 def one_programs(folder: Path) -> tuple[OneProgram, ...]:
-    """The pairs of mistakes that are no two mistakes, with the reason."""
+    """The pairs of mistakes that do not count as two, with the reason."""
     read = _read(folder / "edits" / TOGETHER, _Together)
     assert isinstance(read, _Together)
     return read.one_program
 
 
 def edit_cases(assignment: Assignment, folder: Path) -> Iterator[Case]:
-    """Each edit by itself: one mistake."""
+    """Each edit by itself, as one mistake."""
     for base in all_edited(assignment, folder):
         for edit in base.edits:
             submission = base.with_edits(edit)
             yield Case(submission.name, submission, one_mistake(base.mistake(edit)))
 
 
-#: Of all pairs of two edits one in so many is tried: within one name, where steps act on each
-#: other, and in two. Which, is told by the pair alone, so that a new edit changes no other.
+#: One in so many pairs of edits is tried: within one name, where steps affect each other, and in
+#: two names. A pair's own label decides, so that a new edit changes no other pair.
 ONE_IN, ONE_IN_TWO_NAMES = 3, 9
 
 

@@ -1,8 +1,8 @@
 """How far every mistake of the catalogue is from the reference, in tolerances.
 
 On each input of the hidden checks a mistake is either the same program as the reference, to a small
-part of the tolerance, or at least `ROOM` tolerances away: nothing lies between, where one machine
-would see it and the next would not. And somewhere each mistake that outputs can show must show.
+part of the tolerance, or at least `ROOM` tolerances away. Nothing lies between, where one machine
+would see it and another would not. And every mistake that outputs can show must show on some input.
 """
 
 from __future__ import annotations
@@ -89,7 +89,16 @@ def inputs_of(name: str, sample: Sample) -> Inputs:
 
 
 def output(chain: Chain, given: Given, replaced: Mapping[str, Step] | None = None) -> Tensor | None:
-    """What a program returns; None where code written so raises."""
+    """What a program returns.
+
+    Args:
+        chain: The steps of the name.
+        given: The input.
+        replaced: The steps to replace, by name.
+
+    Returns:
+        The output; None if code written in this way raises.
+    """
     try:
         with torch.no_grad():
             found = run(chain, given, replaced)
@@ -116,7 +125,7 @@ def mistaken(catalogue: Catalogue, name: str, inputs: Inputs) -> Mapping[tuple[s
 
 
 def tolerances(found: Tensor | None, other: Tensor | None) -> float:
-    """How many tolerances two outputs are apart; raising is a thing of its own."""
+    """How many tolerances two outputs are apart; infinite if only one of them raised."""
     if found is None or other is None:
         return 0.0 if found is other else math.inf
     return difference(found, other) / tolerance(found)

@@ -29,8 +29,12 @@ KEEPS_EVERYTHING = "keeps every point"
 class Mutant:
     """A solution module with one change.
 
-    module: its file's stem. name: the function or class that was changed. place: line and column
-    in the module. change: what stands in the place of what, in words of the source.
+    Attributes:
+        module: The stem of its file.
+        name: The function or class that was changed.
+        place: Line and column in the module, from 1.
+        change: What was replaced by what.
+        source: The module's source with the change.
     """
 
     module: str
@@ -157,7 +161,7 @@ def all_mutants(assignment: Assignment) -> Iterator[Mutant]:
     for module, source in sources_of(assignment).items():
         for mutant in mutants(module, source):
             labels[mutant.label] += 1
-            if labels[mutant.label] > 1:  # long changes are told in short
+            if labels[mutant.label] > 1:  # labels of long changes are cut
                 again = f"{mutant.change} ({labels[mutant.label]})"
                 yield replace(mutant, change=again)
             else:
@@ -180,9 +184,11 @@ def survivors(part: Part) -> tuple[str, ...]:
 
 
 def settled(part: Part, differences: Mapping[str, str | None]) -> None:
-    """Take from a part what turned out to be the solution itself, and tell how others differ.
+    """Take out mutants that are the solution itself, and report how the others differ.
 
-    differences: of each survivor in what it differs from the solution; None for in nothing.
+    Args:
+        part: The part with the mutants; changed in place.
+        differences: In what each survivor differs from the solution; None for in nothing.
     """
     entries = part.short.get(KILLED.title, [])
     equal = [label for label, _ in entries if differences.get(label, "") is None]

@@ -1,14 +1,13 @@
 """Small changes of a source, each of which could be a slip: the operators behind the mutants.
 
-Own operators and not a mutation tool's, for two reasons (looked at: mutmut 3.8, cosmic-ray 8.7).
-Both tools judge a mutant by the exit code of a test command that they run in the project, a process
-each; here a mutant is a submission, judged by points, and one that keeps them all is compared with
-the solution. And the slips that matter between tensors are not among their operators: another
-axis, arguments or factors in another order, a call that is left out, a slice that is not cut, one
-size in the place of another. What is common to them (arithmetic, comparisons, constants, negation,
-arguments left out) is here too.
+They are our own and not a mutation tool's, for two reasons (considered: mutmut 3.8, cosmic-ray
+8.7). Both tools judge a mutant by the exit code of a test command, a process each; here a mutant is
+a submission, judged by points, and one that keeps them all is compared with the solution. And they
+lack the slips that matter with tensors: another axis, arguments or factors in another order, a
+call left out, a slice not cut, one size instead of another. The common ones (arithmetic,
+comparisons, constants, negation, arguments left out) are here too.
 
-An operator takes a node and yields the nodes that may stand in its place.
+An operator takes a node and yields the nodes that may replace it.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 Operator = Callable[[ast.AST], Iterator[ast.AST]]
 
-#: What stands in the place of an arithmetic operator.
+#: What may replace an arithmetic operator.
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub,),
     ast.Sub: (ast.Add,),
@@ -63,7 +62,7 @@ def one_side_only(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def other_comparison(node: ast.AST) -> Iterator[ast.AST]:
-    """The boundary moved, or the other way round."""
+    """The boundary moved, or the comparison turned round."""
     if isinstance(node, ast.Compare) and len(node.ops) == 1:
         for kind in _COMPARISONS.get(type(node.ops[0]), ()):
             yield ast.Compare(node.left, [kind()], node.comparators)
@@ -97,7 +96,7 @@ def other_constant(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def argument_left_out(node: ast.AST) -> Iterator[ast.AST]:
-    """A call with one argument less, whether given by name or by place."""
+    """A call with one argument less, positional or by name."""
     if not isinstance(node, ast.Call) or _raises_only(node):
         return
     for index in range(len(node.keywords)):
@@ -109,7 +108,7 @@ def argument_left_out(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def exchanged_arguments(node: ast.AST) -> Iterator[ast.AST]:
-    """Two neighbouring arguments in each other's place, given by place or by name."""
+    """Two neighbouring arguments swapped, positional or by name."""
     if not isinstance(node, ast.Call):
         return
     for index in range(len(node.args) - 1):
@@ -135,7 +134,7 @@ def call_left_out(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def slice_not_cut(node: ast.AST) -> Iterator[ast.AST]:
-    """Everything for a part; without a place in the tuple where there are several."""
+    """The whole for a part; if there are several indices, one of them left out."""
     if isinstance(node, ast.Slice) and (node.lower or node.upper or node.step):
         yield ast.Slice()
 
@@ -185,7 +184,7 @@ OPERATORS: tuple[Operator, ...] = (
     nothing_returned,
 )
 
-#: Layers and weights that take each other's place.
+#: Layers and weights that may be mistaken for each other.
 ROLES = ("W_query", "W_key", "W_value", "out_proj")
 
 
@@ -211,7 +210,7 @@ def other_name(names: Sequence[str]) -> Operator:
 
 
 def statements_left_out(body: list[ast.stmt]) -> Iterator[tuple[int, list[ast.stmt]]]:
-    """A block without one of its statements, by that statement's place; never an empty one."""
+    """A block without one of its statements, with that statement's position; never empty."""
     for index, statement in enumerate(body):
         if isinstance(statement, ast.Return) or _is_docstring(statement):
             continue  # nothing returned is an operator of its own
@@ -228,7 +227,7 @@ def _is_module(node: ast.expr) -> bool:
 
 
 def _raises_only(call: ast.Call) -> bool:
-    """Whether the call makes an exception, whose text is nobody's concern."""
+    """Whether the call makes an exception, whose text does not matter."""
     return isinstance(call.func, ast.Name) and call.func.id.endswith("Error")
 
 
@@ -239,5 +238,5 @@ def _number(value: float) -> ast.expr:
 
 
 def duplicate(node: ast.AST) -> ast.AST:
-    """A copy that shares nothing."""
+    """A copy that shares nothing with the original."""
     return copy.deepcopy(node)

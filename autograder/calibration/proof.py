@@ -32,7 +32,7 @@ from autograder.grading.executor import Executor
 
 TWO_CODINGS = Measure("two codings or more")
 
-#: Of the long parts the short form takes one case in so many.
+#: The sample takes one case in so many of the long parts.
 ONE_PAIR_IN, ONE_MUTANT_IN, ONE_EDIT_IN = 10, 12, 8
 
 #: The fault of a case that the kit could not grade.
@@ -41,24 +41,29 @@ FAILED = "the kit failed"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be proved: the assignment, and whether a sample of the long parts will do."""
+    """What is to be proved: the assignment, and whether to take a sample of the long parts."""
 
     assignment: Assignment
     sample: bool = False
 
     def part(self, title: str) -> Part:
-        """A part with its cases, not graded yet; `MissingRequirement` without its sources."""
+        """A part with its cases, not graded yet.
+
+        Raises:
+            UsageError: There is no such part.
+            MissingRequirement: Its sources are only in a checkout.
+        """
         builder = PARTS.get(title)
         if builder is None:
-            raise UsageError(f"no part is called {title!r}; there is {', '.join(PARTS)}")
+            raise UsageError(f"no part {title!r}; choose from {', '.join(PARTS)}")
         return builder(self)
 
     def thinned(self, cases: Iterable[Case], one_in: int) -> list[Case]:
-        """The cases, or in the short form one in so many, spread over all of them."""
+        """The cases, or a sample of one in so many, spread over all of them."""
         return list(islice(cases, one_in // 2, None, one_in) if self.sample else cases)
 
     def extent(self, whole: int) -> int:
-        """How many cases there must be, which the whole form alone has."""
+        """How many cases there must be; a sample need not have so many."""
         return 1 if self.sample else whole
 
 
@@ -94,7 +99,7 @@ def _misconceptions(plan: Plan) -> Part:
 
 
 def one_coding_each(cases: Sequence[Case], written: Sequence[variants.Variant]) -> list[Case]:
-    """Of every mistake of every stage the first file that makes it."""
+    """The first file that makes each mistake of each stage."""
     firsts: dict[tuple[str, str], str] = {}
     for variant in written:
         firsts.setdefault((variant.stage, variant.id), variant.file.removesuffix(".py"))
@@ -103,7 +108,7 @@ def one_coding_each(cases: Sequence[Case], written: Sequence[variants.Variant]) 
 
 
 def _codings(plan: Plan) -> Part:
-    """Of every mistake in the catalogue, in how many sources it is made."""
+    """In how many sources each mistake of the catalogue is made."""
     folder = variants.variants_folder(plan.assignment)
     made: dict[tuple[str, str], int] = {}
     for variant in variants.wrong_variants(folder):
@@ -153,7 +158,13 @@ PARTS: Mapping[str, Callable[[Plan], Part]] = {
 
 
 def graded(executor: Executor, parts: Sequence[Part], done: Callable[[Part], None]) -> None:
-    """Grade and judge every case of every part; `done` is called after each."""
+    """Grade and judge every case of every part.
+
+    Args:
+        executor: Grades the submissions.
+        parts: The parts; results are counted in them.
+        done: Called with the part after each case.
+    """
     pending: list[tuple[Part, Case, Future[Graded]]] = [
         (part, case, executor.submit(case.submission, None))
         for part in parts

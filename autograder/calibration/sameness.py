@@ -1,8 +1,8 @@
-"""Is a mutant the same program as the solution? Asked on many random configurations.
+"""Is a mutant the same program as the solution? Tried on many random configurations.
 
-Both packages, the kit's own sources and no student's, are loaded side by side. The names of the
-mutated module and of later ones are called in both with the same arguments, weights and seeds.
-Compared are values, exceptions, arguments afterwards, state, and gradients in both modes.
+Both packages, which are the kit's own sources and no student's, are loaded side by side. The names
+of the mutated module and of later ones are called in both with the same arguments, weights and
+seeds. Values, exceptions, arguments afterwards, state, and gradients in both modes are compared.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _numbers = count()
 
 
 def loaded(sources: Mapping[str, str]) -> dict[str, Namespace]:
-    """The modules of a package, by name, executed in this order under a name of their own."""
+    """The modules of a package by name, executed in order under a package name of their own."""
     package = f"_calibrated_{next(_numbers)}"
     parent = types.ModuleType(package)
     parent.__path__ = []
@@ -56,7 +56,7 @@ def loaded(sources: Mapping[str, str]) -> dict[str, Namespace]:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Sizes, seed and precision of one comparison. All sizes are what the contract allows."""
+    """Sizes, seed and precision of one comparison; all sizes are allowed by the contract."""
 
     seed: int
     tokens: int
@@ -76,7 +76,12 @@ class Configuration:
         return self.tokens + self.spare
 
     def numbers(self, *shape: int, reach: float | None = None) -> Tensor:
-        """Random numbers, always the same for the same configuration and shape."""
+        """Random numbers, the same for the same configuration and shape.
+
+        Args:
+            *shape: The shape.
+            reach: Their standard deviation; the configuration's by default.
+        """
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + sum(shape))
         kind = torch.float64 if self.double else torch.float32
         drawn = torch.randn(*shape, generator=generator, dtype=torch.float64)
@@ -84,7 +89,7 @@ class Configuration:
 
 
 def configuration(seed: int) -> Configuration:
-    """The configuration of this number."""
+    """The configuration with this number."""
     draw = random.Random(seed)
     return Configuration(
         seed=seed,
@@ -107,9 +112,17 @@ def first_difference(
     changed_name: str,
     configurations: int = CONFIGURATIONS,
 ) -> str | None:
-    """In which name and configuration a mutant differs from the solution; None if in none.
+    """Find a difference between a mutant and the solution.
 
-    Names other than the changed one can differ by calling it only, so fewer configurations do.
+    Args:
+        solution: The solutions' sources by module, in the order of the stages.
+        mutant: The same with one module changed.
+        changed_name: The function or class that was changed. Other names can differ only by
+            calling it, so they get fewer configurations.
+        configurations: How many configurations to try.
+
+    Returns:
+        The name and the number of the configuration; None if there is no difference.
     """
     ours = loaded(solution)
     try:
@@ -139,7 +152,7 @@ def first_difference(
 
 
 def start_quietly() -> None:
-    """Begin a process that compares beside others: one core is its share."""
+    """Set up a process that compares beside others: it uses one core."""
     torch.set_num_threads(1)
 
 
@@ -155,7 +168,7 @@ def _seen(space: Namespace, name: str, chosen: Configuration) -> Seen:
 
 
 def _kind(error: Exception) -> str:
-    """A refusal may be of either kind that the contract names."""
+    """The kind of an exception; both kinds of refusal that the contract allows are the same."""
     refused = isinstance(error, ValueError | AssertionError)
     return "refused" if refused else type(error).__name__
 

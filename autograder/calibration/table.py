@@ -1,4 +1,4 @@
-"""The proof as a table: coloured in a terminal, plain lines in a pipe, a summary at the end."""
+"""The proof as a table: coloured on a terminal, plain lines in a pipe, a summary at the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autograder.calibration.cases import Measure, Part
 
 
 def shortfalls(parts: Sequence[Part]) -> Iterator[str]:
-    """A line for each case that falls short, then what is worth knowing besides."""
+    """A line for each case that falls short, then the remarks."""
     for part in parts:
         for measure, entries in part.short.items():
             for label, reason in entries:
@@ -23,7 +23,7 @@ def shortfalls(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def rows(parts: Sequence[Part]) -> Iterator[tuple[str, str, str, str, str, bool]]:
-    """Part, measure, how many of how many, the share, the share needed, whether it holds."""
+    """Rows of part, measure, how many of how many, share, share needed, whether it holds."""
     for part in parts:
         for measure in part.measures:
             yield (
@@ -45,7 +45,7 @@ def plain(parts: Sequence[Part]) -> Iterator[str]:
             text.ljust(width) if column < 2 else text.rjust(width)
             for column, (text, width) in enumerate(zip(row, widths, strict=True))
         )
-        held = "" if whole[5] else "  falls short"
+        held = "" if whole[5] else "  failed"
         yield f"{part}  {measure}  {good}  {share}  (needed {needed.strip()}){held}"
 
 
@@ -54,7 +54,7 @@ def view(parts: Sequence[Part]) -> RenderableType:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("", "part", "what must hold"):
         table.add_column(heading)
-    for heading in ("came to", "share", "needed"):
+    for heading in ("held for", "share", "needed"):
         table.add_column(heading, justify="right")
     for part, measure, good, share, needed, holds in rows(parts):
         style = "green" if holds else "red"
@@ -65,17 +65,17 @@ def view(parts: Sequence[Part]) -> RenderableType:
 
 
 def summary(parts: Sequence[Part]) -> str:
-    """The last line: how much was proved, or what falls short."""
+    """The last line: how much was proved, or what failed."""
     count = sum(part.count for part in parts)
     faulty = [f"{part.title} ({_reason(part)})" for part in parts if not part.sound]
     if faulty:
-        return f"calibration falls short: {', '.join(faulty)}"
+        return f"calibration failed: {', '.join(faulty)}"
     of = "1 part" if len(parts) == 1 else f"{len(parts)} parts"
-    return f"calibrated: {count} cases in {of}, and all that must hold holds"
+    return f"calibrated: {count} cases in {of}, everything holds"
 
 
 def print_proof(console: Console, parts: Sequence[Part]) -> None:
-    """Shortfalls, table and summary, as fits where they go."""
+    """Print shortfalls, table and summary, in a form that suits the console."""
     if console.is_terminal:
         console.print(view(parts))
         return

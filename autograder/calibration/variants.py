@@ -20,7 +20,7 @@ BASE = "book_style"
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A row of `wrong/manifest.toml`: one file with one mistake.
 
-    names: the names that show the mistake; also: ids that no test can tell from this one.
+    `names` are the names that show the mistake, `also` ids that no test can tell from this one.
     """
 
     file: str
@@ -45,7 +45,8 @@ class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def variants_folder(assignment: Assignment) -> Path:
     """`tests/variants` of the checkout that the assignment belongs to.
 
-    Raises `MissingRequirement` where the assignment stands by itself, as in an installed package.
+    Raises:
+        MissingRequirement: There is none, as in an installed package.
     """
     folder = assignment.folder.parent.parent / "tests" / "variants"
     if not folder.is_dir():
@@ -55,14 +56,18 @@ def variants_folder(assignment: Assignment) -> Path:
 
 def _only_in_a_checkout(what: str) -> MissingRequirement:
     return MissingRequirement(
-        f"{what} is not there: stubs, null programs, right variants, misconceptions and pairs are "
-        "sources that only a checkout of the repository has; without them "
-        "`--only solutions --only mutants --only margins` can be proved"
+        f"no {what}: stubs, null programs, right variants, misconceptions and pairs are sources "
+        "that only a checkout of the repository has; without them, use "
+        "`--only solutions --only mutants --only margins`"
     )
 
 
 def wrong_variants(folder: Path) -> tuple[Variant, ...]:
-    """The rows of `wrong/manifest.toml`."""
+    """The rows of `wrong/manifest.toml`.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
     file = folder / "wrong" / "manifest.toml"
     try:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8")), _Manifest).variant
@@ -77,14 +82,18 @@ def solution_cases(assignment: Assignment) -> Iterator[Case]:
 
 
 def stub_cases(assignment: Assignment) -> Iterator[Case]:
-    """What students receive, as they receive it."""
+    """What students receive, handed in unchanged.
+
+    Raises:
+        MissingRequirement: The assignment has no template here.
+    """
     if assignment.template is None:
-        raise _only_in_a_checkout("the template with the stubs")
+        raise _only_in_a_checkout("template with the stubs")
     yield Case("stubs", read_submission(assignment.template, assignment.limits), nothing)
 
 
 def right_cases(assignment: Assignment, folder: Path) -> Iterator[Case]:
-    """Programs written differently that are all right."""
+    """Programs written in different ways that are all correct."""
     for path in sorted((folder / "right").iterdir()):
         if path.name.startswith((".", "_")) or path.suffix in {".md", ".toml"}:
             continue
@@ -92,13 +101,13 @@ def right_cases(assignment: Assignment, folder: Path) -> Iterator[Case]:
 
 
 def null_cases(assignment: Assignment, folder: Path) -> Iterator[Case]:
-    """Programs that do nothing of what is asked."""
+    """Programs that do nothing of what the assignment asks."""
     for path in sorted((folder / "null").glob("*.py")):
         yield Case(path.stem, read_submission(path, assignment.limits), nothing)
 
 
 def wrong_cases(assignment: Assignment, folder: Path) -> Iterator[Case]:
-    """A right package in which one stage's module is replaced by one with a mistake."""
+    """A correct package in which one stage's module is replaced by one with a mistake."""
     base = read_submission(folder / "right" / BASE, assignment.limits)
     for variant in wrong_variants(folder):
         source = (folder / "wrong" / variant.file).read_bytes()
@@ -111,7 +120,14 @@ def wrong_cases(assignment: Assignment, folder: Path) -> Iterator[Case]:
 
 
 def overlaid(base: Submission, module: str, source: bytes, name: str) -> Submission:
-    """`base` with the file called `module`, in whatever folder, replaced."""
+    """A submission with one file replaced.
+
+    Args:
+        base: The submission.
+        module: The name of the file, in any folder.
+        source: Its new contents.
+        name: What the new submission is called.
+    """
     files = tuple(
         SourceFile(file.path, file.kind, source, file.cells)
         if file.path.rpartition("/")[2] == module

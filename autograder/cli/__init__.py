@@ -1,1 +1,1 @@
-"""The commands, a module for each kind of work; `cli` puts them together."""
+"""The commands, one module for each kind of work; `main` puts them together."""

@@ -1,4 +1,4 @@
-"""`autograder calibrate`: the proof that everything which decides on points agrees."""
+"""`autograder calibrate`: the proof that everything that decides on points agrees."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -19,20 +19,24 @@ def calibrate(
     only: Annotated[
         list[str] | None,
         typer.Option(
-            help="This part alone, may be given again: solutions, stubs, null, right, "
-            "misconceptions, codings, pairs, mutants or margins."
+            metavar="PART",
+            help="Only this part: solutions, stubs, null, right, misconceptions, codings, pairs, "
+            "mutants or margins. Repeatable.",
         ),
     ] = None,
     sample: Annotated[
-        bool, typer.Option("--sample", help="A sample of the long parts: some three minutes.")
+        bool,
+        typer.Option("--sample", help="Only a sample of the long parts: about three minutes."),
     ] = False,
-    jobs: Annotated[int | None, typer.Option(min=1, help="How many at a time.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Workers in parallel. Default: one a core.")
+    ] = None,
     isolation: IsolationOption = None,
     assignment: AssignmentOption = None,
 ) -> None:
     """Prove that solutions, stubs, checks, variants and misconceptions agree.
 
-    Example: autograder calibrate --only pairs --only mutants --sample
+    For example: autograder calibrate --only pairs --only mutants --sample
     """
     from autograder.assignment.assignment import load_assignment
     from autograder.calibration.proof import PARTS, Plan
@@ -45,14 +49,13 @@ def calibrate(
     _prove(plan.assignment, parts, jobs or cores(), isolation)
     print_proof(console(), parts)
     if not all(part.sound for part in parts):
-        raise InternalError("calibration falls short; the table says where")
+        raise InternalError("calibration failed; the table shows where")
 
 
 def _prove(
     assignment: "Assignment", parts: "Sequence[Part]", jobs: int, isolation: str | None
 ) -> None:
-    """Grade every case, then compare with the solutions the mutants that kept every point."""
-
+    """Grade every case, then compare the mutants that kept every point with the solutions."""
     from rich.progress import Progress
 
     from autograder.calibration.mutants import survivors

@@ -13,16 +13,23 @@ WEAK_ISOLATION = "process"
 
 @command
 def check(
-    submission: Annotated[Path, typer.Argument(help="A folder, a .py, a notebook or a zip.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print result.json instead.")] = False,
+    submission: Annotated[
+        Path, typer.Argument(help="A folder, a .py file, a notebook or a zip of these.")
+    ],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print result.json instead of the table.")
+    ] = False,
     show: Annotated[
-        bool, typer.Option("--show", help="Shares, checks and attention weights too.")
+        bool, typer.Option("--show", help="Also print shares, checks and attention weights.")
     ] = False,
     stage: StageOption = None,
     isolation: IsolationOption = None,
     assignment: AssignmentOption = None,
 ) -> None:
-    """Grade one submission: a table by stage and criterion."""
+    """Grade one submission and print a table by stage and criterion.
+
+    For example: autograder check ada.py --stage causal --show
+    """
     from autograder.assignment.assignment import load_assignment
     from autograder.grading.worker import Worker
 
@@ -32,10 +39,10 @@ def check(
         from autograder.submissions.submission import read_submission
 
         graded = worker.grade(read_submission(submission, loaded.limits), stages)
-        worker.kill()  # which is quicker than to let it go
+        worker.kill()  # quicker than an orderly end
     if graded.isolation == WEAK_ISOLATION and isolation is None:
         print(
-            "autograder: isolated by a separate process only: check nobody's code but your own",
+            "autograder: isolated by a separate process only; check nobody's code but your own",
             file=sys.stderr,
         )
     if as_json:

@@ -12,7 +12,7 @@ import typer
 from autograder.errors import AutograderError
 
 INTERRUPTED = 130
-TRACEBACK = "AUTOGRADER_TRACEBACK"  # set, it shows where an unexpected error came from
+TRACEBACK = "AUTOGRADER_TRACEBACK"  # if set, unexpected errors come with their traceback
 
 app = typer.Typer(
     help="Grades code for the attention mechanism by what it does, step by step.",
@@ -26,19 +26,34 @@ Parameters = ParamSpec("Parameters")
 
 AssignmentOption = Annotated[
     Path | None,
-    typer.Option("--assignment", help="The assignment's folder; else it is looked for from here."),
+    typer.Option(
+        "--assignment",
+        metavar="DIR",
+        help="The assignment's folder. Default: searched from the working directory upward.",
+    ),
 ]
 IsolationOption = Annotated[
     str | None,
-    typer.Option(help="bubblewrap, landlock or process; else the best that this machine offers."),
+    typer.Option(
+        metavar="LEVEL",
+        help="bubblewrap, landlock or process. Default: the best level this machine offers.",
+    ),
 ]
 StageOption = Annotated[
-    list[str] | None, typer.Option("--stage", help="This stage alone; may be given again.")
+    list[str] | None, typer.Option("--stage", metavar="ID", help="Only this stage. Repeatable.")
 ]
 
 
 def command(body: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Register a command whose errors become one line and an exit code."""
+    """Register a command whose errors become one line and an exit code.
+
+    Args:
+        body: The command's function; its name and docstring become the command's.
+
+    Returns:
+        The function that the application calls. It ends with the exit code of the
+        `AutograderError` that `body` raises, 130 after Ctrl-C, and 1 for any other error.
+    """
 
     @functools.wraps(body)
     def guarded(*args: Parameters.args, **options: Parameters.kwargs) -> None:
@@ -48,7 +63,7 @@ def command(body: Callable[Parameters, None]) -> Callable[Parameters, None]:
         except AutograderError as error:
             raise _end(str(error), error.exit_code) from error
         except KeyboardInterrupt:
-            raise _end("interrupted; what was finished is kept", INTERRUPTED) from None
+            raise _end("interrupted; finished results are kept", INTERRUPTED) from None
         except BrokenPipeError:
             # Whoever read the output has seen enough; Python must not try to flush it again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -60,7 +75,7 @@ def command(body: Callable[Parameters, None]) -> Callable[Parameters, None]:
                 raise
             kind = type(error).__name__
             raise _end(
-                f"a fault of the kit: {kind}: {error} (more with {TRACEBACK}=1)", 1
+                f"internal error: {kind}: {error} (set {TRACEBACK}=1 for the traceback)", 1
             ) from None
 
     app.command()(guarded)
@@ -68,7 +83,7 @@ def command(body: Callable[Parameters, None]) -> Callable[Parameters, None]:
 
 
 def _end(message: str, code: int) -> typer.Exit:
-    """Say why, on standard error and without anything that a terminal would obey."""
+    """Say why on standard error, without anything that a terminal would obey."""
     from autograder.feedback.plain import one_line
 
     print(f"autograder: {one_line(message)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What this machine offers to whoever grades on it."""
+"""What this machine offers for grading."""
 
 import platform
 from collections.abc import Iterator
@@ -15,7 +15,14 @@ EXTRAS = {"nbgrader": "nbgrader", "otter": "otter-grader", "cluster": "distribut
 
 
 def findings(assignment: Assignment) -> Iterator[tuple[str, str]]:
-    """Pairs of what was looked at and what was found, for people."""
+    """Look at what grading depends on.
+
+    Args:
+        assignment: The assignment that would be graded; its limits decide whether a level holds.
+
+    Yields:
+        Pairs of what was looked at and what was found, as text.
+    """
     yield "kit", kit_version()
     yield "assignment", f"{assignment.id}: {assignment.folder}"
     yield "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
@@ -24,11 +31,11 @@ def findings(assignment: Assignment) -> Iterator[tuple[str, str]]:
     for level, holds, reason in offered(assignment.limits):
         if holds and not in_force:
             in_force = level
-        word = "holds, in force" if level == in_force else "holds"
-        yield f"isolation {level}", word if holds else f"not here: {reason}"
+        word = "holds, in use" if level == in_force else "holds"
+        yield f"isolation {level}", word if holds else f"unavailable: {reason}"
     if not in_force:
         yield "isolation", "none: nothing can be graded here"
-    yield "cores", f"{cores()}, as many submissions are graded at a time"
+    yield "cores", f"{cores()}: as many submissions are graded at a time"
     yield "memory", _memory()
     for extra, distribution in EXTRAS.items():
         yield f"extra {extra}", _version(distribution)

@@ -1,4 +1,4 @@
-"""`autograder export`: a class's scores in a platform's own form."""
+"""`autograder export`: a class's scores in a platform's own format."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,31 +23,37 @@ def export(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that grade wrote.")],
     into: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The platform's exported file, which is filled in."),
+        typer.Option(metavar="FILE", help="The platform's exported file, to be filled in."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write here, and leave FILE as it is.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write here instead, and leave --into as it is."),
     ] = None,
     times: Annotated[
         Path | None,
-        typer.Option(metavar="CSV", help="student,submitted_at,group,extension: who was late."),
+        typer.Option(
+            metavar="CSV", help="When work came in: student,submitted_at,group,extension."
+        ),
     ] = None,
     due: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="The due date, in place of the assignment's."),
+        typer.Option(metavar="TIME", help="A due date that overrides the assignment's."),
     ] = None,
     by_stage: Annotated[
-        bool, typer.Option("--by-stage", help="The stages' scores too, where there is a place.")
+        bool, typer.Option("--by-stage", help="Also fill in each stage's score, where possible.")
     ] = False,
     column: Annotated[
-        str | None, typer.Option(help="The column to fill in, by its title; on Canvas its number.")
+        str | None,
+        typer.Option(
+            metavar="TITLE", help="The column to fill in; on Canvas its number works too."
+        ),
     ] = None,
     feedback: Annotated[
-        Path | None, typer.Option(metavar="ZIP", help="Moodle: the feedback pages to upload.")
+        Path | None, typer.Option(metavar="ZIP", help="Moodle: write the feedback pages to upload.")
     ] = None,
     assignment: AssignmentOption = None,
 ) -> None:
-    """Fill a class's scores into a platform's own file; nothing else in it is changed.
+    """Fill a class's scores into a platform's own file, and change nothing else in it.
 
     For example: autograder export canvas results --into gradebook.csv --times times.csv
     """
@@ -57,12 +63,12 @@ def export(
     from autograder.grading.result_files import write
 
     if form not in FORMATS:
-        raise UsageError(f"no form is called {form!r}; there is {', '.join(FORMATS)}")
+        raise UsageError(f"unknown format {form!r}; choose from {', '.join(FORMATS)}")
     if feedback is not None and form != "moodle":
-        raise UsageError("--feedback is for moodle; others take no feedback files in a zip")
+        raise UsageError("--feedback works with moodle only; no other platform takes such a zip")
     if out is not None and into is not None and into.suffix == ".db":
         raise UsageError(
-            "--out is for files that are filled in; copy the gradebook and name the copy"
+            "--out does not work with a gradebook.db; copy it, and name the copy with --into"
         )
     loaded = load_assignment(assignment) if assignment else None
     scores = class_scores(folder, times=times, due=due, assignment=loaded)
@@ -90,7 +96,7 @@ def _account(filled: "Filled | None") -> str:
 
 
 def _tell(scores: "ClassScores", filled: "Filled | None") -> None:
-    """Who lost points by lateness and, on standard error as all of it, who was not placed."""
+    """List on standard error who lost points by lateness, and who could not be matched."""
     from autograder.exports.filling import shown
     from autograder.feedback.lists import titled
     from autograder.feedback.terminal import console
@@ -108,12 +114,12 @@ def _tell(scores: "ClassScores", filled: "Filled | None") -> None:
     ]
     lists: list[tuple[str, Sequence[Sequence[str]]]] = [
         ("late:", late),
-        ("in the times, and nothing was graded:", [(name,) for name in scores.unused_times]),
+        ("in the times, but not graded:", [(name,) for name in scores.unused_times]),
     ]
     if filled is not None:
         lists += [
-            ("graded, and in no row of the file:", filled.strangers),
-            ("rows left as they were:", filled.left),
+            ("graded, but not in the file:", filled.strangers),
+            ("rows left unchanged:", filled.left),
             ("note:", [(note,) for note in filled.notes]),
         ]
     for title, rows in lists:

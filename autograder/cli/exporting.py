@@ -34,18 +34,21 @@ class ClassScores(msgspec.Struct, frozen=True):
     wanted: Wanted
     finals: tuple[Final, ...]
     details: dict[str, Details]  # by student, for the pages
-    unused_times: tuple[str, ...]  # of whom the times tell, and nothing was graded
+    unused_times: tuple[str, ...]  # students whom the times name, and who have no result
 
 
 class Export(msgspec.Struct, frozen=True):
-    """The bytes of an export, and of a sheet or gradebook what came of filling it in.
+    """The bytes of an export, and the account of a sheet or gradebook that was filled in.
 
-    A gradebook of nbgrader's was written already and has no bytes here.
+    Attributes:
+        data: The file's bytes; None for nbgrader's gradebook, which has been written already.
+        filled: Who got a score and who did not; None for formats that nothing is filled into.
+        feedback: A zip of feedback pages for Moodle, if it was asked for.
     """
 
     data: bytes | None
     filled: Filled | None = None
-    feedback: bytes | None = None  # a zip
+    feedback: bytes | None = None
 
 
 def class_scores(
@@ -55,9 +58,19 @@ def class_scores(
     due: str | None = None,
     assignment: Assignment | None = None,
 ) -> ClassScores:
-    """Every score of the last run in a folder that `grade` wrote, after the late policy.
+    """Every score of the last run, after the late policy.
 
-    `due` takes the place of the assignment's due date; `assignment` that of the run's.
+    Args:
+        folder: The folder that `grade` wrote.
+        times: A CSV file that says when work was handed in; see `exports.late`.
+        due: A due date that overrides the assignment's, with its offset from UTC.
+        assignment: An assignment that overrides the one the run was graded with.
+
+    Returns:
+        The scores with what an export needs beside them.
+
+    Raises:
+        UsageError: The folder holds no results, or `times` or `due` cannot be read.
     """
     with Gradebook(folder) as book:
         graded, stages, found = last_class(book)
@@ -90,13 +103,29 @@ def export(
     column: str | None = None,
     feedback: bool = False,
 ) -> Export:
-    """The class in a platform's form; `into` is the file that the platform exported."""
+    """A class's scores in a platform's format.
+
+    Args:
+        form: One of `FORMATS`.
+        scores: What `class_scores` gives.
+        into: The file that the platform exported, for formats that are filled in.
+        by_stage: Fill in each stage's score too, where the format has room for it.
+        column: The column to fill in, by its title; on Canvas also by its number.
+        feedback: Pack the feedback pages as well (Moodle).
+
+    Returns:
+        The bytes, and the account of what was filled in. nbgrader's gradebook is written.
+
+    Raises:
+        UsageError: The format is unknown, or `into` is missing or not of this format.
+        MissingRequirement: An extra is needed that is not installed.
+    """
     wanted = msgspec.structs.replace(scores.wanted, by_stage=by_stage, column=column)
     if form in SHEETS:
         if into is None:
             raise UsageError(
-                f"{form}: name the file that {form.capitalize()} exported with --into; its scores"
-                " are filled in"
+                f"{form}: name the file that {form.capitalize()} exported with --into; the scores"
+                " are filled into it"
             )
         sheet = Sheet.read(into)
         filled = SHEETS[form](sheet, scores.finals, wanted)
@@ -106,7 +135,9 @@ def export(
         return Export(sheet.encode(), filled, zipped)
     is_gradebook = into is not None and into.suffix == ".db"
     if is_gradebook and form != "nbgrader":
-        raise UsageError(f"{into}: nbgrader's gradebook takes the form nbgrader alone")
+        raise UsageError(
+            f"{into}: only the format nbgrader can be written into nbgrader's gradebook"
+        )
     if form == "nbgrader" and into is not None and is_gradebook:
         return Export(None, nbgrader_gradebook.fill(into, scores.finals, wanted))
     if form == "nbgrader":
@@ -117,11 +148,11 @@ def export(
         return Export(neutral.as_csv(scores.finals, wanted).encode())
     if form == "junit":
         return Export(neutral.as_junit(scores.finals, wanted))
-    raise UsageError(f"no form is called {form!r}; there is {', '.join(FORMATS)}")
+    raise UsageError(f"unknown format {form!r}; choose from {', '.join(FORMATS)}")
 
 
 def _page(final: Final, scores: ClassScores) -> bytes:
-    """The same page as `grade` writes for the student."""
+    """The page that `grade` writes for the student."""
     details = scores.details.get(final.student)
     return student_page(final.result, scores.assignment, details, final.told.applied).encode()
 

@@ -26,26 +26,30 @@ def grade(
     folder: Annotated[
         Path,
         typer.Argument(
-            help="One entry a student: a file, folder or zip. Or a platform's bulk download."
+            help="A folder with one file, folder or zip for each student, or a bulk download."
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder for gradebook, pages and grades.csv.")],
-    jobs: Annotated[int | None, typer.Option(min=1, help="How many at a time.")] = None,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="The folder for gradebook, pages and grades.csv.")
+    ],
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Workers in parallel. Default: one a core.")
+    ] = None,
     scheduler: Annotated[
-        str | None, typer.Option(help="Grade on this dask cluster: tcp://HOST:PORT.")
+        str | None, typer.Option(metavar="ADDRESS", help="A dask cluster: tcp://HOST:PORT.")
     ] = None,
     isolation: IsolationOption = None,
     roster: Annotated[
         Path | None, typer.Option(metavar="CSV", help="Who is in the class; see docs/lms.md.")
     ] = None,
     stage: StageOption = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Grade everything anew.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Grade everything again.")] = False,
     similarity: Annotated[
-        bool, typer.Option("--similarity", help="Tell which submissions are oddly alike.")
+        bool, typer.Option("--similarity", help="List submissions that are unusually alike.")
     ] = False,
     assignment: AssignmentOption = None,
 ) -> None:
-    """Grade a class into a folder; run again, it does only what is left or has changed.
+    """Grade a class into a folder. A second run grades only what is new or has changed.
 
     For example: autograder grade submissions.zip --out results --roster roster.csv
     """
@@ -104,16 +108,16 @@ def grade(
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that grade wrote.")],
     text: Annotated[
-        bool, typer.Option("--text", help="Print the class report as text as well.")
+        bool, typer.Option("--text", help="Also print the class report as text.")
     ] = False,
     similarity: Annotated[
         Path | None,
         typer.Option(
-            metavar="CLASS", help="Compare the submissions in this folder with one another."
+            metavar="CLASS", help="List submissions in this class folder that are unusually alike."
         ),
     ] = None,
 ) -> None:
-    """Write a class's pages and tables again, from its gradebook.
+    """Write a class's pages and tables again from its gradebook.
 
     For example: autograder report results --text
     """
@@ -139,7 +143,7 @@ def report(
 
 @contextmanager
 def _ended_politely() -> Iterator[None]:
-    """A request to end is the same as Ctrl-C: what was finished is kept."""
+    """Treat SIGTERM as Ctrl-C, so that finished results are kept."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -153,7 +157,7 @@ def _cluster(address: str, job: "Job") -> "ClusterExecutor":
         from autograder.grading.cluster_worker import Facts, processor
     except ModuleNotFoundError as error:
         raise MissingRequirement(
-            "a cluster needs an extra: pip install 'attention-autograder[cluster]'"
+            "--scheduler needs an extra: pip install 'attention-autograder[cluster]'"
         ) from error
     mine = Facts(job.key, processor())
     cluster = ClusterExecutor(address, mine, job.assignment.folder, job.isolation)
@@ -163,7 +167,7 @@ def _cluster(address: str, job: "Job") -> "ClusterExecutor":
 
 
 def _print_gaps(entries: "Sequence[Entry]", roster: "Roster") -> None:
-    """Say on standard error who could not be matched, on either side."""
+    """List on standard error who could not be matched, on either side."""
     from autograder.feedback.lists import titled
     from autograder.feedback.terminal import console
     from autograder.submissions.entries import absentees, strangers
@@ -171,8 +175,8 @@ def _print_gaps(entries: "Sequence[Entry]", roster: "Roster") -> None:
     unknown = [(entry.name, entry.where) for entry in strangers(entries)]
     absent = [(person.student, person.name) for person in absentees(entries, roster)]
     for view in (
-        titled("of the roster nobody fits, or several do; graded under their own names:", unknown),
-        titled("in the roster, and nothing handed in:", absent),
+        titled("no match in the roster, or several; graded under their own names:", unknown),
+        titled("in the roster, nothing handed in:", absent),
     ):
         if view is not None:
             console(stderr=True).print(view)

@@ -1,4 +1,4 @@
-"""`autograder diff`, `adjust` and `explain`: what changed, a teacher's change, one result told."""
+"""`autograder diff`, `adjust` and `explain`: what changed, a teacher's change, one result."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,13 +18,14 @@ Student = Annotated[str, typer.Argument(help="The entry's name, as in grades.csv
 def diff(
     folder: Folder,
     earlier: Annotated[
-        int | None, typer.Argument(metavar="RUN", min=1, help="The earlier one, by its number.")
+        int | None, typer.Argument(metavar="RUN", min=1, help="The number of the earlier run.")
     ] = None,
     later: Annotated[
-        int | None, typer.Argument(metavar="RUN", min=1, help="The later one; else the last.")
+        int | None,
+        typer.Argument(metavar="RUN", min=1, help="The later run. Default: the last one."),
     ] = None,
 ) -> None:
-    """Whose score changed between two runs, in which criterion, and why.
+    """Show whose score changed between two runs, in which criterion, and why.
 
     Without numbers the last two runs are compared. For example: autograder diff results 1 3
     """
@@ -62,17 +63,18 @@ def adjust(
     folder: Folder,
     student: Student,
     criterion: Annotated[
-        str, typer.Option(help="Its id, with the stage where several have it: causal/masking.")
+        str,
+        typer.Option(help="Its id, with the stage where several stages have it: causal/masking."),
     ],
-    reason: Annotated[str, typer.Option(help="Told to the student, and kept.")] = "",
+    reason: Annotated[str, typer.Option(help="Why; the student reads it.")] = "",
     points: Annotated[
-        float | None, typer.Option(min=0, help="What the criterion counts instead.")
+        float | None, typer.Option(min=0, help="The points that the criterion counts.")
     ] = None,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Let it count as it was graded again.")
+        bool, typer.Option("--remove", help="Remove the change: the graded points count again.")
     ] = False,
 ) -> None:
-    """Set what a criterion of one student counts, whatever the checks say, in this and later runs.
+    """Override the points of one criterion for one student, in this run and all later ones.
 
     For example: autograder adjust results ada --criterion gpt2 --points 1 --reason "read by me"
     """
@@ -83,7 +85,7 @@ def adjust(
 
 @command
 def explain(folder: Folder, student: Student) -> None:
-    """Tell one result in full, for a teacher: inputs, expected, found. Not for students' eyes.
+    """Show one result in full: inputs, expected and found values. For teachers only.
 
     For example: autograder explain results ada
     """
@@ -103,4 +105,4 @@ def explain(folder: Folder, student: Student) -> None:
             console().print(full_view(told, entry.details, assignment))
             return
     known = ", ".join(entry.student for entry in graded)
-    raise UsageError(f"{folder}: no student is called {student!r}; there are {known}")
+    raise UsageError(f"{folder}: no student {student!r}; known are {known}")

@@ -1,7 +1,7 @@
-"""The command line, the only door to the kit. Nothing imports it.
+"""The command line, the only way into the kit. Nothing imports it.
 
-Whatever is heavy is imported in the command that needs it: `autograder check` has to be about
-as fast as the import of torch, which happens in the worker's process meanwhile.
+Heavy modules are imported in the command that needs them: `autograder check` has to be about as
+fast as the import of torch, which the worker's process does in the meantime.
 """
 
 import io
@@ -24,7 +24,7 @@ __all__ = ["app", "main"]
 
 def main() -> None:
     """The entry point of the `autograder` command."""
-    for stream in (sys.stdout, sys.stderr):  # a name that the terminal cannot show is no error
+    for stream in (sys.stdout, sys.stderr):  # a name that a terminal cannot show is not an error
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
     app()

@@ -21,28 +21,33 @@ def release(
     what: Annotated[str, typer.Argument(help=", ".join(RELEASES))] = "template",
     out: Annotated[
         Path | None,
-        typer.Option(help="The folder to build into; else each form's place in the checkout."),
+        typer.Option(
+            metavar="DIR", help="The folder to build into. Default: its place in the checkout."
+        ),
     ] = None,
     isolation: Annotated[
-        str | None, typer.Option(help="The level that Gradescope's bundle asks for; else the best.")
+        str | None,
+        typer.Option(
+            metavar="LEVEL", help="The level that Gradescope's bundle asks for. Default: the best."
+        ),
     ] = None,
     leaderboard: Annotated[
         bool, typer.Option("--leaderboard", help="Have Gradescope show a leaderboard.")
     ] = False,
     assignment: AssignmentOption = None,
 ) -> None:
-    """Build what students and platforms receive from the solutions.
+    """Build from the solutions what students and platforms receive.
 
-    `template` is the folder of a student: stubs, handouts, notebooks, self-check. `figures` are
-    the handouts' pictures. The others are what the platform of that name takes.
-    Example: autograder release nbgrader --out course
+    `template` is a student's folder: stubs, handouts, notebooks, self-check. `figures` are the
+    handouts' pictures. The others are what the platform of that name takes.
+    For example: autograder release nbgrader --out course
     """
     from autograder.assignment.assignment import load_assignment
     from autograder.release.built import write_files
     from autograder.release.template import build_figures, build_template
 
     if what not in RELEASES:
-        raise UsageError(f"nothing is called {what!r}; there is {', '.join(RELEASES)}")
+        raise UsageError(f"cannot build {what!r}; choose from {', '.join(RELEASES)}")
     loaded = load_assignment(assignment)
     if what == "figures":
         for file in build_figures(loaded):
@@ -73,7 +78,7 @@ def _place(assignment: "Assignment", form: str, out: Path | None, *, alone: bool
     if form != "template":
         return assignment.folder / form
     if assignment.template is None:
-        raise UsageError("the assignment names no template; say where to with --out")
+        raise UsageError("the assignment names no template; give the folder with --out")
     return assignment.template
 
 
@@ -92,7 +97,7 @@ def _files(
 
         data = bundle(bundle_files(assignment, isolation, leaderboard))
         return {f"gradescope-{assignment.id}.zip": data}
-    # Whoever grades looks in the checkout and the package; an assignment elsewhere is named.
+    # Graders look in the checkout and in the package; an assignment elsewhere has to be named.
     elsewhere = None if assignment.folder.is_relative_to(PACKAGE.parent) else assignment.folder
     if form == "nbgrader":
         from autograder.release.nbgrader import nbgrader_files

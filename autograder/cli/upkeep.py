@@ -1,11 +1,11 @@
-"""`autograder doctor`: is this machine fit for the kit."""
+"""`autograder doctor`: whether this machine can run the kit."""
 
 from autograder.cli.command import AssignmentOption, command
 
 
 @command
 def doctor(assignment: AssignmentOption = None) -> None:
-    """Tell what this machine offers: isolation, cores, torch, memory."""
+    """Show what this machine offers: isolation, cores, torch, memory."""
     from autograder.assignment.assignment import load_assignment
     from autograder.cli.doctor import findings
 

@@ -1,8 +1,8 @@
 """Canvas's gradebook: the assignment's column is filled in, every other byte is left alone.
 
-A blank over a score counts as a change there, so whoever has no result keeps what the cell had.
-`EX` (excused) and `N/A` (not assigned) stay. Columns for stages that are not there yet are put
-behind the assignment's; Canvas makes new assignments of them.
+Canvas takes a blank over a score for a change, so a student without a result keeps the cell as it
+was. `EX` (excused) and `N/A` (not assigned) stay. Missing columns for stages are inserted after
+the assignment's; Canvas makes new assignments of them.
 """
 
 import re
@@ -20,7 +20,19 @@ POSSIBLE = "Points Possible"
 
 
 def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
-    """Fill in the scores; `UsageError` where the assignment's column cannot be told."""
+    """Fill in the scores.
+
+    Args:
+        sheet: The gradebook as Canvas exported it; changed in place.
+        finals: The scores.
+        wanted: The assignment, and what to fill in.
+
+    Returns:
+        An account of who got a score and who did not.
+
+    Raises:
+        UsageError: Not Canvas's gradebook, or no column can be identified as the assignment's.
+    """
     header = {title.casefold() for title in sheet.header}
     if not {"id", "section"} <= header:
         raise UsageError(
@@ -87,8 +99,8 @@ def _column(sheet: Sheet, wanted: Wanted) -> int:
     if found is None:
         titles = "; ".join(sheet.header[each] for each in open_ones) or "none"
         raise UsageError(
-            f"{sheet.name}: which column is the assignment's? There is none called"
-            f" {' or '.join(map(repr, asked))}; name one with --column: {titles}"
+            f"{sheet.name}: which column is the assignment's? There is no"
+            f" {' or '.join(map(repr, asked))}; choose one with --column: {titles}"
         )
     return found
 
@@ -106,7 +118,7 @@ def _titled(sheet: Sheet, *wanted: str) -> int | None:
 
 
 def _assignments(sheet: Sheet) -> Iterator[int]:
-    """The columns that hold an assignment's scores and are not read only."""
+    """The columns that hold an assignment's scores and are not read-only."""
     first = sheet.column("section")
     possible = _possible(sheet)
     for column in range((first or 0) + 1, len(sheet.header)):
@@ -116,7 +128,7 @@ def _assignments(sheet: Sheet) -> Iterator[int]:
 
 
 def _possible(sheet: Sheet) -> int | None:
-    """The row of the points that can be had; there need not be one."""
+    """The row with each column's maximum points, if there is one."""
     return next((row for row in sheet.rows if sheet.text(row, 0) == POSSIBLE), None)
 
 

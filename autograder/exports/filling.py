@@ -1,4 +1,4 @@
-"""Whose row is whose, when a platform's own sheet is filled in, and what could not be."""
+"""Which row belongs to whom when a platform's own sheet is filled in, and what has no match."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,13 +12,21 @@ from autograder.submissions.sheet import Sheet
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What is asked for beside the sheet."""
+    """What to fill in.
 
-    title: str  # the assignment's
+    Attributes:
+        title: The assignment's title.
+        id: The assignment's id.
+        stages: The stages that were graded.
+        by_stage: Whether to fill in each stage's score too, where there is a place for it.
+        column: The title of the column to fill in; on Canvas also its number.
+    """
+
+    title: str
     id: str
     stages: tuple[Stage, ...]
     by_stage: bool = False
-    column: str | None = None  # by its title, or on Canvas its number
+    column: str | None = None
 
     @property
     def points(self) -> float:
@@ -27,20 +35,36 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 class Filled(msgspec.Struct):
-    """What came of filling a sheet in."""
+    """The account of a sheet that was filled in.
 
-    rows: dict[int, Final] = msgspec.field(default_factory=dict)  # that got a score
-    strangers: list[tuple[str, str]] = msgspec.field(default_factory=list)  # without a row, and why
-    left: list[tuple[str, str]] = msgspec.field(default_factory=list)  # rows left as they were
+    Attributes:
+        rows: The rows that got a score.
+        strangers: Students without a row, and why.
+        left: Rows left unchanged, and why.
+        notes: What else the teacher should know.
+    """
+
+    rows: dict[int, Final] = msgspec.field(default_factory=dict)
+    strangers: list[tuple[str, str]] = msgspec.field(default_factory=list)
+    left: list[tuple[str, str]] = msgspec.field(default_factory=list)
     notes: list[str] = msgspec.field(default_factory=list)
 
 
 def matched(
     sheet: Sheet, finals: Iterable[Final], platform: str
 ) -> tuple[dict[int, Final], Filled]:
-    """Each row's score, and an account that has everybody in it for whom there is no row.
+    """Match scores with the rows of a sheet.
 
-    `platform`: whose sheet it is.
+    Args:
+        sheet: The platform's sheet.
+        finals: The scores.
+        platform: Whose sheet it is: `canvas`, `moodle` or `gradescope`.
+
+    Returns:
+        Each row's score, and an account that lists everybody without a match.
+
+    Raises:
+        UsageError: No column identifies students.
     """
     people = people_of(sheet)
     roster = Roster(people.values())
@@ -52,26 +76,26 @@ def matched(
             who = who_of(final, candidates)
             found = found_in(roster, candidates)
             if not found:
-                filled.strangers.append((who, "no row fits"))
+                filled.strangers.append((who, "no matching row"))
                 continue
             if len(found) > 1:
                 lines = ", ".join(str(sheet.line(row_of[id(each)])) for each in found)
-                filled.strangers.append((who, f"several rows fit: lines {lines}"))
+                filled.strangers.append((who, f"several matching rows: lines {lines}"))
                 continue
             row = row_of[id(found[0])]
             other = rows.setdefault(row, final)
             if other is not final:
                 filled.strangers.append(
-                    (who, f"line {sheet.line(row)} has {other.student} already")
+                    (who, f"line {sheet.line(row)} already has {other.student}")
                 )
     for row, person in people.items():
         if row not in rows:
-            filled.left.append((person.name or person.student, "nothing was graded of them"))
+            filled.left.append((person.name or person.student, "nothing graded"))
     return rows, filled
 
 
 def number(text: str) -> float | None:
-    """A number as a sheet has it, with a comma or a point; None for what is none."""
+    """A number as a sheet has it, with a comma or a point; None for other text."""
     try:
         return float(text.strip().replace(",", "."))
     except ValueError:
@@ -79,18 +103,38 @@ def number(text: str) -> float | None:
 
 
 def shown(score: float, *, comma: bool = False) -> str:
-    """A score for a cell: two places at most."""
+    """A score for a cell, with at most two decimals.
+
+    Args:
+        score: The score.
+        comma: Whether the sheet writes decimals with a comma.
+    """
     text = f"{score:.2f}".rstrip("0").rstrip(".")
     return text.replace(".", ",") if comma else text
 
 
 def scaled(score: float, ours: float, theirs: float | None) -> float:
-    """A score of `ours` points as one of `theirs`."""
+    """Scale a score.
+
+    Args:
+        score: The score.
+        ours: The points that it is out of.
+        theirs: The points that the platform's column has; None or 0 for the same.
+    """
     return score if not theirs or not ours or theirs == ours else score * theirs / ours
 
 
 def required(sheet: Sheet, *titles: str, platform: str) -> int:
-    """A column that has to be there; `UsageError` names it and what is there."""
+    """A column that has to be in a sheet.
+
+    Args:
+        sheet: The sheet.
+        titles: What the column may be called.
+        platform: Whose sheet it is, for the message.
+
+    Raises:
+        UsageError: It is missing; the message lists the columns that are there.
+    """
     column = sheet.column(*titles)
     if column is None:
         raise UsageError(
@@ -101,7 +145,16 @@ def required(sheet: Sheet, *titles: str, platform: str) -> int:
 
 
 def found_in(roster: Roster, candidates: Sequence[Person]) -> tuple[Person, ...]:
-    """The first marks by which anybody is found decide."""
+    """The person whom the candidates mean.
+
+    Args:
+        roster: Who may be meant.
+        candidates: What is known of the person, most reliable first. The first that matches one
+            person alone decides.
+
+    Returns:
+        One person, nobody, or several if no candidate decides.
+    """
     several: tuple[Person, ...] = ()
     for candidate in candidates:
         found = roster.find(candidate)
@@ -112,7 +165,7 @@ def found_in(roster: Roster, candidates: Sequence[Person]) -> tuple[Person, ...]
 
 
 def who_of(final: Final, candidates: Sequence[Person]) -> str:
-    """A result's student for a list; of a group the member, too."""
+    """A result's student for a list; for a group, the member too."""
     if len(final.origin.people) < 2:
         return final.student
     person = candidates[0]

@@ -1,4 +1,4 @@
-"""What is handed on to a platform: every student's score after adjustments and lateness."""
+"""What a platform gets: every student's score after adjustments and lateness."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,11 +11,11 @@ from autograder.results.result import Result
 from autograder.submissions.downloads.handin import Origin
 from autograder.submissions.roster import Person
 
-NUMBERED = ("canvas", "moodle", "brightspace")  # each counts people for itself
+NUMBERED = ("canvas", "moodle", "brightspace")  # each numbers people by itself
 
 
 class Final(msgspec.Struct, frozen=True):
-    """One entry's score as it is handed on, with what it was graded with beside it."""
+    """One entry's score as a platform gets it, with the graded score beside it."""
 
     told: Adjusted
     lateness: Lateness
@@ -33,24 +33,25 @@ class Final(msgspec.Struct, frozen=True):
 
     @property
     def score(self) -> float | None:
-        """The score after lateness, to two places; None where the kit failed."""
+        """The score after lateness, to two decimals; None if the kit failed."""
         return self.after(self.result.score)
 
     def stage(self, stage: Stage) -> float | None:
-        """A stage's score after lateness; 0 where the work could not be read."""
+        """A stage's score after lateness; 0 if the work could not be read."""
         found = {each.id: each.score for each in self.result.stages}
         unseen = None if self.result.score is None else 0.0
         return self.after(found.get(stage.id, unseen))
 
     def after(self, raw: float | None) -> float | None:
-        """What is left of raw points."""
+        """What lateness leaves of raw points, to two decimals."""
         return None if raw is None else round(raw * (100 - self.lateness.percent) / 100, 2)
 
     def people(self, platform: str = "") -> tuple[tuple[Person, ...], ...]:
-        """Whose score it is: for each of them the marks to look for, the surest first.
+        """Whose score it is: for each person, what to search by, most reliable first.
 
-        `platform` is whose file they are looked for in. Another platform's numbers are left out:
-        there they may be somebody else's.
+        Args:
+            platform: Whose file is searched. Another platform's numbers are left out, since they
+                may belong to somebody else there.
         """
         said, people = self.origin.said, self.origin.people
         if self.origin.platform in NUMBERED and self.origin.platform != platform:
@@ -68,11 +69,22 @@ def final_scores(
     late: Late,
     times: Times | None = None,
 ) -> tuple[Final, ...]:
-    """Every result as it is handed on, in the results' order.
+    """Apply the late policy to results.
 
-    Between the gradebook and an export a score changes twice: a teacher's changes are laid over
-    the results before they come here, and here the late policy is. Neither is stored with the
-    result.
+    Between the gradebook and an export a score changes twice: by the teacher's changes, which are
+    in the results already, and here by the late policy. Neither is stored with the result.
+
+    Args:
+        results: The results with the teacher's changes.
+        origins: Where each entry came from, by its name.
+        late: The late policy.
+        times: When work was handed in.
+
+    Returns:
+        The scores, in the order of the results.
+
+    Raises:
+        UsageError: There are times, but no due date.
     """
     finals = []
     for told in results:
@@ -85,7 +97,7 @@ def final_scores(
 
 
 def without_hand_in(finals: Iterable[Final], times: Times) -> tuple[Person, ...]:
-    """Whom the times name, and of whom there is no result."""
+    """The people whom the times name, and who have no result."""
     seen = set()
     for final in finals:
         found = times.of(_candidates(final.student, final.origin))

@@ -1,4 +1,4 @@
-"""`grades.csv`: a line a student, a column a stage."""
+"""`grades.csv`: a line for each student, a column for each stage."""
 
 import csv
 import io
@@ -16,9 +16,16 @@ def grades_csv(
     stages: Sequence[Stage],
     adjustments: Sequence[Adjustment] = (),
 ) -> str:
-    """The table as CSV. A stage is 0 where the work could not be read, empty without a score.
+    """The table as CSV.
 
-    Scores are those that count. Where a teacher changed any, a last column tells by how much.
+    Args:
+        results: The results as graded.
+        stages: The stages that were graded.
+        adjustments: The teacher's changes, which are applied. If there are any, a last column says
+            by how much each score changed.
+
+    Returns:
+        The text. A stage is 0 if the work could not be read, empty if there is no score.
     """
     columns = [stage.id for stage in stages]
     told = [adjusted(result, adjustments, stages) for result in results]

@@ -1,6 +1,6 @@
 """Gradescope's CSV of grades: `Total Score` is filled in.
 
-Gradescope takes no grades back in this way; the file is for those who hand it on.
+Gradescope does not import such a file; it is for passing scores on to another system.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,19 @@ from autograder.submissions.sheet import Sheet
 
 
 def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
-    """Fill in the scores; stages get columns of their own at the end."""
+    """Fill in the scores; stages get columns of their own at the end.
+
+    Args:
+        sheet: The grades as Gradescope exported them; changed in place.
+        finals: The scores.
+        wanted: The assignment, and what to fill in.
+
+    Returns:
+        An account of who got a score and who did not.
+
+    Raises:
+        UsageError: The column is missing.
+    """
     column = required(sheet, wanted.column or "Total Score", platform="Gradescope")
     most = sheet.column("Max Points")
     rows, filled = matched(sheet, finals, "gradescope")

@@ -1,7 +1,7 @@
-"""What lateness costs: worked out anew at every export, never stored with a result.
+"""What lateness costs: computed at every export, never stored with a result.
 
-Times come from a CSV file with a line for each student or group: `submitted_at`, and where one
-was granted an `extension`, which is a new due date or a time such as `2d`, `36h` or `1d 12h`.
+Times come from a CSV file with a line for each student or group: `submitted_at` and, if one was
+granted, an `extension`, which is a new due date or a duration such as `2d`, `36h` or `1d 12h`.
 """
 
 import math
@@ -24,28 +24,33 @@ DURATION = re.compile(r"(?:(?P<d>\d+)\s*d)?\s*(?:(?P<h>\d+)\s*h)?\s*(?:(?P<m>\d+
 
 
 class Handed(msgspec.Struct, frozen=True):
-    """What a line of the times tells."""
+    """A line of the times.
+
+    Attributes:
+        submitted: When the work was handed in.
+        extended: A new due date, or how much more time was granted.
+    """
 
     submitted: datetime | None = None
-    extended: datetime | timedelta | None = None  # a due date of one's own, or so much more time
+    extended: datetime | timedelta | None = None
 
 
 class Lateness(msgspec.Struct, frozen=True):
-    """What is taken off for lateness, in percent of what was earned, and why."""
+    """What is deducted for lateness, in percent of the points earned, and why."""
 
     percent: float = 0.0
     reason: str = ""
 
 
 class Times:
-    """When what was handed in, by whatever marks of a student the file has."""
+    """When work was handed in, found by any column that identifies students."""
 
     def __init__(self, handed: dict[Person, Handed]) -> None:
         self._handed = handed
         self._roster = Roster(handed)
 
     def of(self, candidates: Iterable[Person]) -> tuple[Person, Handed] | None:
-        """The line that is about the first of these people whom it names without doubt."""
+        """The line about the first of these people whom it identifies uniquely."""
         for person in candidates:
             found = self._roster.find(person)
             if len(found) == 1:
@@ -54,20 +59,25 @@ class Times:
 
     @property
     def people(self) -> tuple[Person, ...]:
-        """Whom the lines are about."""
+        """The people whom the lines are about."""
         return self._roster.people
 
 
 def read_times(path: Path, zone: tzinfo | None) -> Times:
-    """Read the times; `UsageError` with line and column of what is no time.
+    """Read the times.
 
-    `zone` is meant where a time has no offset: the due date's.
+    Args:
+        path: The CSV file.
+        zone: The time zone of times without an offset: the due date's.
+
+    Raises:
+        UsageError: A column is missing, or a cell is not a time; names line and column.
     """
     sheet = Sheet.read(path)
     submitted, extension = sheet.column(*SUBMITTED), sheet.column("extension")
     if submitted is None and extension is None:
         raise UsageError(
-            f"{path}: line 1: expected a column submitted_at or extension, found"
+            f"{path}: line 1: expected a column submitted_at or extension; found"
             f" {', '.join(sheet.header)}"
         )
     handed: dict[Person, Handed] = {}
@@ -82,9 +92,15 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
 
 
 def lateness(late: Late, origin: Origin, handed: Handed | None) -> Lateness:
-    """What a hand-in loses. What the times say counts before what the platform said.
+    """What a hand-in loses.
 
-    A time needs a due date: `UsageError` where the assignment has none.
+    Args:
+        late: The late policy.
+        origin: What the platform said about the hand-in.
+        handed: The line of the times about it, which takes precedence over the platform.
+
+    Raises:
+        UsageError: There is a time, but no due date.
     """
     handed = handed or Handed()
     zone = late.due.tzinfo if late.due else None
@@ -95,7 +111,7 @@ def lateness(late: Late, origin: Origin, handed: Handed | None) -> Lateness:
         if handed.extended is not None:
             return Lateness(0.0, "late, with an extension")
         percent = min(late.flat_percent, late.cap_percent)
-        return Lateness(percent, "late, nobody knows how much")
+        return Lateness(percent, "late, unknown by how much")
     due = _due(late, handed.extended)
     seconds = (submitted - due).total_seconds()
     if seconds <= late.grace_minutes * 60:
@@ -110,14 +126,22 @@ def _due(late: Late, extended: datetime | timedelta | None) -> datetime:
         return extended
     if late.due is None:
         raise UsageError(
-            "there are times, and no due date to compare them with: give it with --due, or as"
+            "there are times, but no due date to compare them with: give one with --due, or as"
             " due in [late] of assignment.toml"
         )
     return late.due + (extended or timedelta())
 
 
 def parse_time(text: str, zone: tzinfo | None) -> datetime | None:
-    """A time as platforms write it; None for what is none, or has no offset without a `zone`."""
+    """Parse a time as platforms write it.
+
+    Args:
+        text: The time, in ISO format or close to it.
+        zone: The time zone of a time without an offset.
+
+    Returns:
+        The time with its offset; None if it is not a time, or has no offset and `zone` is None.
+    """
     text = re.sub(r"\s*(?:UTC|Z)$", "+00:00", text.strip())
     text = re.sub(r"\s+([+-]\d\d:?\d\d)$", r"\1", text)
     text = re.sub(r"(\.\d{6})\d+", r"\1", text)  # Ruby writes nanoseconds

@@ -1,9 +1,9 @@
 """Moodle's grading worksheet, and the zip of feedback files that goes with it.
 
-Nothing but `Grade` is filled in: Moodle compares `Last modified (grade)` with what it has, so that
-column stays as it is. With `--by-stage` an empty `Feedback comments` gets the points of the stages.
-Worksheets are exported in the teacher's language: where the header is not English, `--column`
-names the grade's column, and the two behind it are taken for maximum and lock.
+Only `Grade` is filled in: Moodle compares `Last modified (grade)` with what it has, so that column
+stays as it is. With `--by-stage` an empty `Feedback comments` gets the points of the stages.
+Worksheets are exported in the teacher's language: if the header is not English, `--column` names
+the grade's column, and the two after it are taken for maximum and lock.
 """
 
 import io
@@ -23,13 +23,25 @@ LONG_AGO = (2020, 1, 1, 0, 0, 0)  # the same bytes on every run
 
 
 def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
-    """Fill in the grades; `UsageError` where the sheet is no worksheet, or graded by a scale."""
+    """Fill in the grades.
+
+    Args:
+        sheet: The grading worksheet; changed in place.
+        finals: The scores.
+        wanted: The assignment, and what to fill in.
+
+    Returns:
+        An account of who got a grade and who did not.
+
+    Raises:
+        UsageError: Not a grading worksheet, or the assignment is graded by a scale.
+    """
     if wanted.column:
         column = required(sheet, wanted.column, platform="Moodle")
     else:
         column = required(sheet, "Grade", platform="Moodle")
     if sheet.column("Scale") is not None:
-        raise UsageError(f"{sheet.name}: graded by a scale; points can only be given as numbers")
+        raise UsageError(f"{sheet.name}: graded by a scale; only numbers can be filled in")
     most = sheet.column("Maximum grade")
     lock = sheet.column("Grade can be changed")
     if sheet.column("Grade") is None:
@@ -60,24 +72,33 @@ def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
 
 
 def by_stage(final: Final, wanted: Wanted) -> str:
-    """The points of the stages in one line, and what was taken off for lateness."""
+    """The points of the stages in one line, and the deduction for lateness."""
     parts = [
         f"{stage.id} {shown(final.stage(stage) or 0.0)} of {stage.points}"
         for stage in wanted.stages
     ]
     if final.lateness.percent:
-        parts.append(f"{shown(final.lateness.percent)}% taken off: {final.lateness.reason}")
+        parts.append(f"{shown(final.lateness.percent)}% deducted: {final.lateness.reason}")
     return "; ".join(parts)
 
 
 def feedback_zip(sheet: Sheet, filled: Filled, page: Callable[[Final], bytes]) -> bytes:
-    """Each filled row's feedback page, in the folder where Moodle looks for it."""
+    """Pack each filled row's feedback page into the folder where Moodle looks for it.
+
+    Args:
+        sheet: The grading worksheet.
+        filled: The account of filling it in.
+        page: Makes the page of a score.
+
+    Returns:
+        The zip; the same scores give the same bytes.
+    """
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         people = people_of(sheet)
         for row, final in sorted(filled.rows.items()):
             person = people[row]
-            # Moodle passes over names that begin with a dot or a tilde.
+            # Moodle ignores names that begin with a dot or a tilde.
             name = file_name(one_line(person.name).replace("_", " ")).lstrip(".~_ ")
             place = f"{name or 'Participant'}_{person.id}_assignfeedback_file/feedback.html"
             archive.writestr(zipfile.ZipInfo(place, LONG_AGO), page(final), zipfile.ZIP_DEFLATED)

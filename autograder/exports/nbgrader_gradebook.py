@@ -1,8 +1,8 @@
-"""Scores into nbgrader's own gradebook, through its API: for work that it did not grade itself.
+"""Writes scores into nbgrader's own gradebook, through its API, for work graded elsewhere.
 
-Grade cells are named as `autograder release nbgrader` names them, `causal-masking` for the
-criterion `masking` of the stage `causal`, whichever notebook they are in. What lateness costs goes
-where nbgrader keeps it, beside the scores. Manual scores and comments stay as they are.
+Grade cells are named as `autograder release nbgrader` names them: `causal-masking` for the
+criterion `masking` of the stage `causal`, in any notebook. Late penalties go where nbgrader keeps
+them, beside the scores. Manual scores and comments stay as they are.
 """
 
 from collections.abc import Iterable
@@ -17,13 +17,26 @@ from autograder.submissions.roster import Person, Roster
 
 
 def fill(database: Path, finals: Iterable[Final], wanted: Wanted) -> Filled:
-    """Write a class's scores; `UsageError` where the gradebook does not know the assignment."""
+    """Write a class's scores into a gradebook.
+
+    Args:
+        database: nbgrader's `gradebook.db`; written to.
+        finals: The scores.
+        wanted: The assignment.
+
+    Returns:
+        An account of who got a score and who did not.
+
+    Raises:
+        MissingRequirement: nbgrader is not installed.
+        UsageError: The gradebook does not have the assignment, or not these criteria.
+    """
     try:
         from nbgrader.api import Gradebook, MissingEntry
     except ImportError:
         raise MissingRequirement(
-            "writing into a gradebook of nbgrader's needs nbgrader:"
-            " pip install 'attention-autograder[nbgrader]'; a .csv needs nothing"
+            "writing into nbgrader's gradebook needs nbgrader:"
+            " pip install 'attention-autograder[nbgrader]'; a .csv works without"
         ) from None
     if not database.is_file():
         raise UsageError(f"{database}: no such file; name the gradebook.db of the course")
@@ -33,9 +46,7 @@ def fill(database: Path, finals: Iterable[Final], wanted: Wanted) -> Filled:
             assignment = book.find_assignment(wanted.id)
         except MissingEntry:
             known = ", ".join(each.name for each in book.assignments) or "none"
-            raise UsageError(
-                f"{database}: no assignment is called {wanted.id}; there is {known}"
-            ) from None
+            raise UsageError(f"{database}: no assignment {wanted.id}; known are {known}") from None
         _expect(database, assignment, wanted)
         roster = Roster(_person(student) for student in book.students)
         taken: dict[str, str] = {}
@@ -46,7 +57,7 @@ def fill(database: Path, finals: Iterable[Final], wanted: Wanted) -> Filled:
                 filled.rows[len(filled.rows) + 1] = final
         book.db.commit()
         filled.left += [
-            (person.student, "nothing was graded of them")
+            (person.student, "nothing graded")
             for person in roster.people
             if person.student not in taken
         ]
@@ -65,19 +76,21 @@ def _expect(database: Path, assignment: Any, wanted: Wanted) -> None:
                 found = f"{cells[name]:g} points" if name in cells else "no such cell"
                 raise UsageError(
                     f"{database}: expected a grade cell {name} of {criterion.points} points in"
-                    f" {wanted.id}, found {found}; the notebooks have to be of this release"
+                    f" {wanted.id}; found {found}; the notebooks must come from this release"
                 )
 
 
 def _students(final: Final, roster: Roster, taken: dict[str, str], filled: Filled) -> Iterable[str]:
-    """The nbgrader students whose score it is; whoever is none is told in `filled`."""
+    """The nbgrader students whose score it is; those without a match are listed in `filled`."""
     for candidates in final.people("nbgrader"):
         who = who_of(final, candidates)
         found = found_in(roster, candidates)
         if len(found) != 1:
-            filled.strangers.append((who, "several students fit" if found else "no student fits"))
+            filled.strangers.append(
+                (who, "several matching students" if found else "no matching student")
+            )
         elif taken.setdefault(found[0].student, final.student) != final.student:
-            filled.strangers.append((who, f"{found[0].student} has a score already"))
+            filled.strangers.append((who, f"{found[0].student} already has a score"))
         elif final.score is None:
             filled.left.append((who, "the kit failed on the work"))
         else:

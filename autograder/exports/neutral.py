@@ -1,4 +1,4 @@
-"""Forms that are no platform's own: CSV with everything in it, nbgrader's CSV, JUnit's XML."""
+"""Formats that belong to no platform: CSV with everything in it, nbgrader's CSV, JUnit's XML."""
 
 from collections.abc import Iterable
 from xml.etree import ElementTree
@@ -36,9 +36,13 @@ NBGRADER = (
 
 
 def as_csv(finals: Iterable[Final], wanted: Wanted) -> str:
-    """A line a person: who, stages, score as graded, with changes, what lateness cost, the rest.
+    """A line for each person: who, stages, score as graded, with changes, and after lateness.
 
-    The stages are with a teacher's changes and without lateness.
+    The stages include the teacher's changes, but not lateness.
+
+    Args:
+        finals: The scores.
+        wanted: The assignment.
     """
     stages = [stage.id for stage in wanted.stages]
     header = ["student", *PERSONAL, *stages, *SCORES]
@@ -65,7 +69,13 @@ def as_csv(finals: Iterable[Final], wanted: Wanted) -> str:
 
 
 def as_nbgrader(finals: Iterable[Final], wanted: Wanted, due: str) -> str:
-    """The columns of `nbgrader export`; names that hold commas are quoted, there they are not."""
+    """The columns of `nbgrader export`, except that names with commas are quoted here.
+
+    Args:
+        finals: The scores.
+        wanted: The assignment.
+        due: The due date for its column; may be empty.
+    """
     rows = [list(NBGRADER)]
     for final in finals:
         raw, score = final.result.score, final.score
@@ -93,7 +103,14 @@ def as_nbgrader(finals: Iterable[Final], wanted: Wanted, due: str) -> str:
 
 
 def as_junit(finals: Iterable[Final], wanted: Wanted) -> bytes:
-    """A suite a student, a case a criterion; points are properties, since JUnit knows none."""
+    """JUnit's XML: a suite for each student, a case for each criterion.
+
+    Points are properties, since JUnit has no field for them.
+
+    Args:
+        finals: The scores.
+        wanted: The assignment.
+    """
     root = ElementTree.Element("testsuites", name=wanted.title)
     for final in finals:
         result = final.result
@@ -140,7 +157,7 @@ def _properties(parent: ElementTree.Element, name: str, score: float | None, mos
 
 
 def _people(final: Final) -> tuple[Person, ...]:
-    """Whom a line is written for: everyone of a group, else the one with all that is known."""
+    """The people who get a line: everyone in a group, or the student with all that is known."""
     people, said = final.origin.people, final.origin.said
     return people or (Person(**{**_fields(said), "student": final.student}),)
 
@@ -154,5 +171,5 @@ def _points(score: float | None) -> str:
 
 
 def _xml(text: str) -> str:
-    """Text that XML can hold: neither control codes nor the two code points that it forbids."""
+    """Text that XML can hold, without control codes and the two code points that it forbids."""
     return plain(text).replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")

@@ -1,4 +1,4 @@
-"""The class as a web page: one file without network, in the same hand as the students' pages."""
+"""The class report as a web page: one file that needs no network, styled as students' pages are."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from autograder.results.result import Result
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A teacher's change as the page tells it."""
+    """A teacher's change as the page shows it."""
 
     student: str
     stage: str
@@ -40,10 +40,19 @@ def class_page(
     adjustments: Sequence[Adjustment] = (),
     similar: Sequence[Pair] | None = None,
 ) -> str:
-    """`class.html`: scores, criteria, misconceptions, and a line a student.
+    """`class.html`: scores, criteria, misconceptions, and a line for each student.
 
-    All figures are of the scores that count, teachers' changes included. `similar` is None where
-    nobody asked for it.
+    All figures are of the scores that count, the teacher's changes included.
+
+    Args:
+        graded: Every student's result as graded, with its details.
+        stages: The stages that were graded.
+        assignment: The assignment.
+        adjustments: The teacher's changes.
+        similar: Pairs of similar submissions; None if they were not compared.
+
+    Returns:
+        The page as HTML, all text escaped.
     """
     told = [adjusted(entry.result, adjustments, stages) for entry in graded]
     results = [each.result for each in told]
@@ -77,7 +86,7 @@ def class_page(
 
 
 def _named(result: Result) -> list[str]:
-    """The ids of what a student's work shows, each once."""
+    """The ids of the misconceptions in a student's work, each once."""
     return list(
         dict.fromkeys(
             each
@@ -113,6 +122,6 @@ def _script() -> Markup:
 
 
 def _hash_of(script: str) -> str:
-    """What lets this script run, and no other that might have got into the page."""
+    """The hash that lets this script run, and no other that might get into the page."""
     digest = hashlib.sha256(script.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -21,13 +21,19 @@ BAR = 10  # blocks of a whole bar
 def class_text(
     graded: Sequence[Graded], stages: Sequence[Stage], similar: Sequence[Pair] | None = None
 ) -> RenderableType:
-    """A class at a glance, without its list of students. Scores are those that count."""
+    """A class at a glance, without its list of students.
+
+    Args:
+        graded: The results that count, with their details.
+        stages: The stages that were graded.
+        similar: Pairs of similar submissions; None if they were not compared.
+    """
     found = analysed(graded, [(stage.id, stage.title, float(stage.points)) for stage in stages])
     parts: list[RenderableType] = []
     for title, view in _sections(found):
         parts += [Text(title, "bold"), view, Text()]
     if similar is not None:
-        parts += [Text("similarity: a place to look, and no verdict", "bold"), _similar(similar)]
+        parts += [Text("similarity: a place to look, not a verdict", "bold"), _similar(similar)]
     return Group(*parts)
 
 
@@ -39,7 +45,7 @@ def _sections(found: ClassAnalysis) -> Iterator[tuple[str, RenderableType]]:
         yield "most common misconceptions", _mistakes(found)
     if found.unexplained:
         rows = [(group.name, _names(group.students)) for group in found.unexplained]
-        yield "unexplained, and the same", _table(("name", "students"), rows)
+        yield "same unexplained outputs", _table(("name", "students"), rows)
     if found.ended:
         ends = [
             (each.student, ", ".join(f"{name} {WORDS[status]}" for name, status in each.names))
@@ -66,7 +72,7 @@ def _scores(found: ClassAnalysis) -> RenderableType:
 
 
 def _histogram(bins: Sequence[int]) -> str:
-    """Ten blocks, the higher the more submissions."""
+    """Ten blocks; the higher a block, the more submissions."""
     most = max(bins)
     return "".join("▁▂▃▄▅▆▇█"[max(0, round(7 * each / most))] if each else "·" for each in bins)
 
@@ -86,7 +92,8 @@ def _items(found: ClassAnalysis) -> RenderableType:
                 remark(item),
             )
         )
-    table = _table(("criterion", "all points", "", "difficulty", "apart", "worth a look"), rows)
+    headings = ("criterion", "all points", "", "difficulty", "discrimination", "worth a look")
+    table = _table(headings, rows)
     told = []
     if found.items.alpha is not None:
         told.append(Text(f"reliability (Cronbach's alpha): {found.items.alpha:.2f}"))

@@ -16,7 +16,7 @@ from autograder.gradebook.history import Change, Difference, parts_in_words
 
 
 def runs_view(runs: Sequence[Run]) -> RenderableType:
-    """Every run of a gradebook, for who has to name two."""
+    """Every run of a gradebook, for a teacher who has to name two."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("run", "started", "outcome", "stages"):
         table.add_column(heading)
@@ -29,7 +29,14 @@ def runs_view(runs: Sequence[Run]) -> RenderableType:
 def difference_view(
     first: Run, second: Run, parts: Sequence[str] | None, found: Difference
 ) -> RenderableType:
-    """Whose score changed, in which criterion, and why."""
+    """Whose score changed, in which criterion, and why.
+
+    Args:
+        first: The earlier run.
+        second: The later run.
+        parts: The parts of the grading key that changed; None if they are not known.
+        found: The difference between the two.
+    """
     lines: list[RenderableType] = [
         Text(f"run {first.id} ({first.started}) → run {second.id} ({second.started})", "bold"),
         Text(_what_changed(parts)),
@@ -51,7 +58,7 @@ def difference_view(
 
 def _what_changed(parts: Sequence[str] | None) -> str:
     if parts is None:
-        return "one of the runs is of an older kit, so what it was graded with is not known"
+        return "an older kit wrote one of the runs, so what it was graded with is not known"
     if not parts:
         return "both were graded with the same kit, checks and limits"
     return f"changed between them: {parts_in_words(parts)}"

@@ -1,8 +1,8 @@
 """The figures of the class page, drawn by pygal as inline SVG.
 
-pygal is pure Python and small; matplotlib beside torch would be found by students' notebooks,
-which import it, and slow their loading down. What pygal brings of scripts, styles, comments and
-random names is taken out: the page has one style, and the same class gives the same bytes.
+pygal is pure Python and small. matplotlib, installed beside torch, would be loaded by students'
+notebooks that import it, and slow them down. pygal's scripts, styles, comments and random names are
+removed: the page has one style, and the same class gives the same bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEIGHT = 180
 BAR = 26  # the height of a criterion's bar with its gap
 
 _XML = "{http://www.w3.org/2000/svg}"
-#: What pygal's own script would need: the tooltip's texts and the areas that catch the mouse.
+#: What only pygal's own script would need: texts of tooltips, areas that catch the mouse.
 _UNUSED = ("title", "desc", "script", "style", "defs")
 
 
@@ -104,7 +104,7 @@ def _listed(bins: Sequence[int]) -> str:
 
 
 def _svg(chart: Any, label: str) -> Markup:
-    """A chart as an `<svg>` element that is told to who cannot see it."""
+    """A chart as an `<svg>` element with a label for screen readers."""
     tree = ElementTree.fromstring(chart.render())
     for parent in list(tree.iter()):
         for child in list(parent):

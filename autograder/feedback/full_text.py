@@ -1,6 +1,6 @@
 """One result in full, for a teacher: every lost point with its checks, inputs, expected, found.
 
-It tells hidden inputs and expected numbers, so it is for no student's eyes.
+It shows hidden inputs and expected numbers, so it is not for students.
 """
 
 from __future__ import annotations
@@ -24,13 +24,19 @@ COLUMNS = 10  # numbers in a line
 
 
 def full_view(told: Adjusted, details: Details, assignment: Assignment) -> RenderableType:
-    """Everything that is known of one student's result."""
+    """Everything that is known of one student's result.
+
+    Args:
+        told: The result with the teacher's changes.
+        details: What the judge kept for the teacher.
+        assignment: The assignment.
+    """
     parts: list[RenderableType] = [result_view(told.result, show=True)]
     for change, graded in told.applied:
         counts = f"{change.stage}/{change.criterion}: graded {points(graded)}, counts"
         counts += f" {points(change.points)} since {change.made}: {one_line(change.reason)}"
         parts.append(Text(f"changed by hand: {counts}"))
-    parts += _section("how each name stands", _standings(details))
+    parts += _section("status of each name", _standings(details))
     parts += _section("checks that did not pass", map(_failure, details.failures))
     for comparison in details.comparisons:
         parts += _section(f"the first wrong call of {comparison.name}", _comparison(comparison))
@@ -39,7 +45,7 @@ def full_view(told: Adjusted, details: Details, assignment: Assignment) -> Rende
     if details.output:
         parts += _section("what it printed", map(Text, plain(details.output).splitlines()))
     if details == Details():
-        parts += [Text(), Text("nothing more is known of it: it was not run")]
+        parts += [Text(), Text("no more details: it was not run")]
     return Group(*parts)
 
 
@@ -56,7 +62,7 @@ def _standings(details: Details) -> Iterator[Text]:
         told = f"{name}: {standing.kind}" + (f" by {', '.join(named)}" if named else "")
         if standing.alternatives:
             others = "; ".join(" and ".join(each) for each in standing.alternatives)
-            told += f", as well by {others}"
+            told += f", or as well by {others}"
         yield Text(one_line(told))
 
 

@@ -1,7 +1,8 @@
 """Attention weights as cells to be drawn: what is marked, how dark a cell is, what is said.
 
-Pure: from numbers to what a picture shows. `heatmap_svg` draws it for a page, `heatmap_blocks`
-for a terminal. The numbers are a student's, so any of them may be huge, negative or none.
+Pure functions from numbers to what a picture shows. `heatmap_svg` draws it for a page,
+`heatmap_blocks` for a terminal. The numbers come from a student's code, so any of them may be huge,
+negative or not finite.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Literal
 
 from autograder.results.details import VISIBLE, AttentionSeen, HeadWeights
 
-#: Why a cell is marked: it shows a later token, it is no number, it is not as expected.
+#: Why a cell is marked: it leaks a later token, is not a finite number, or is not as expected.
 Mark = Literal["", "leak", "nan", "differs"]
 
 NOTHING = "·"  # a weight that rounds to 0
@@ -30,7 +31,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The weights of one token as the query. `total` is their sum in words, where it is told."""
+    """The weights of one token as the query. `total` is their sum as text; empty if not shown."""
 
     word: str
     cells: tuple[Cell, ...]
@@ -40,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """One matrix of weights, with the words that are looked at over its columns."""
+    """One matrix of weights, with the words that are attended to above its columns."""
 
     title: str
     words: tuple[str, ...]
@@ -56,10 +57,12 @@ class Remark:
 
 
 def grids(seen: AttentionSeen, *, numbers: bool) -> tuple[tuple[Grid, Grid], ...]:
-    """For each head what was found and what was expected.
+    """For each head, what was found and what was expected.
 
-    `numbers`: whether the expected numbers are written into the cells; without them the shades
-    are in ten steps, so that they say which words are attended to and no more.
+    Args:
+        seen: One name's attention weights.
+        numbers: Whether expected numbers are written into the cells. Without them the shades have
+            ten steps, so that they show which words are attended to and no more.
     """
     return tuple(
         (
@@ -161,7 +164,11 @@ def number_in_words(value: float | None) -> str:
 
 
 def remarks(pictures: Sequence[tuple[Grid, Grid]]) -> tuple[Remark, ...]:
-    """What the marks of all heads say, most telling first; of what `grids` gives."""
+    """What the marks of all heads mean, most important first.
+
+    Args:
+        pictures: What `grids` returns.
+    """
     found = [grid for grid, _ in pictures]
     marks = [cell.mark for grid in found for row in grid.rows for cell in row.cells]
     told = []
@@ -196,11 +203,11 @@ def _differ(number: int) -> str:
 
 
 def caption(seen: AttentionSeen) -> str:
-    """What the picture is of, for those who see it and those who have it read to them."""
+    """What the picture shows, as its caption."""
     if not seen.shares:
         what = "1 where a word (row) must not look at another (column)"
     elif seen.sure:
         what = "how much each word (row) attends to each (column)"
     else:
-        what = "what came back in the place of weights"
+        what = "what came back instead of weights"
     return f"`{seen.name}`: {what}"

@@ -1,4 +1,4 @@
-"""Heatmaps for a terminal: blocks of four shades, each weight and each mark written beside."""
+"""Heatmaps for a terminal: blocks in four shades, each with its weight and its mark."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SIGNS = {"leak": "!", "nan": "?", "differs": "*", "sum": "≠"}
 
 
 def attention_blocks(seen: AttentionSeen, *, numbers: bool) -> RenderableType:
-    """One name's attention, head by head, found beside expected where the width allows it."""
+    """One name's attention, head by head, found beside expected if the width allows it."""
     parts: list[RenderableType] = [Text(one_line(caption(seen)).replace("`", ""), "bold")]
     heads = grids(seen, numbers=numbers)
     for found, expected in heads:
@@ -45,7 +45,7 @@ def _row(row: Row, margin: int, width: int) -> Text:
 
 
 def _cell(cell: Cell, width: int) -> Text:
-    """A block and the weight, or where no weight is told two blocks."""
+    """A block and the weight, or two blocks if no weight is shown."""
     block = SHADES[round(cell.shade * (len(SHADES) - 1))]
     style = "red" if cell.mark in ("leak", "nan") else ""
     text = f"{cell.text:>{width}}" if width > 1 else cell.text or block

@@ -3,8 +3,8 @@
 Colour is never the only sign: each weight is written into its cell, and each mark has a shape of
 its own. Colours come from the page's style, so that light, dark and print all work.
 
-Elements are plain strings until all of them are put together, since a picture has hundreds. What
-stands in them besides numbers and names of this module's own is text, which `_text` escapes.
+Elements are plain strings until they are joined, since a picture has hundreds. They hold numbers,
+names of this module's own, and text, which `_text` escapes.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from markupsafe import Markup, escape
 from autograder.feedback.heatmap import Cell, Grid
 
 CELL = 40
-HEAD = 52  # above the cells, for the words that are looked at
-SIDE = 66  # left of them, for the words that look
+HEAD = 52  # above the cells, for the words that are attended to
+SIDE = 66  # left of them, for the words that attend
 SUMS = 96  # right of them, for the rows' sums
 DARKEST = 0.55  # so that a number can be read on it, in light and in dark
 
 
 @lru_cache(maxsize=256)
 def heatmap_svg(grid: Grid) -> Markup:
-    """A grid as an `<svg>` element. What is expected is the same in many students' pages."""
+    """A grid as an `<svg>` element. Cached: expected weights are the same on many pages."""
     columns = max((len(row.cells) for row in grid.rows), default=0)
     sums = SUMS if any(row.total for row in grid.rows) else 8
     width, height = SIDE + columns * CELL + sums, HEAD + len(grid.rows) * CELL + 4
@@ -37,7 +37,7 @@ def heatmap_svg(grid: Grid) -> Markup:
 
 
 def in_words(grid: Grid) -> str:
-    """The same for who cannot see it: every row with its weights."""
+    """The grid as text for screen readers: every row with its weights."""
     rows = (
         f"{row.word}: "
         + " ".join(cell.text or f"{cell.shade:.0%}" for cell in row.cells)

@@ -1,4 +1,4 @@
-"""Lists of what could not be put in its place, for the terminal: nothing is dropped in silence."""
+"""Lists of what could not be matched, for the terminal: nothing is dropped silently."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,7 +10,7 @@ from autograder.feedback.plain import one_line
 
 
 def titled(title: str, rows: Iterable[Sequence[str]]) -> RenderableType | None:
-    """Rows of cells below a title; None where there are no rows."""
+    """Rows of cells below a title; None if there are no rows."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     empty = True
     for row in rows:

@@ -9,13 +9,13 @@ _PUNCTUATION = re.compile("([" + re.escape(string.punctuation) + "])")
 
 
 def markdown(text: str) -> str:
-    """Paragraphs of plain text, with what stands in backticks as code; nothing else is obeyed."""
+    """Paragraphs of plain text; what is in backticks becomes code, everything else is escaped."""
     lines = (line.strip() for line in plain(text).splitlines())
     return "\n\n".join(_with_code(line) for line in lines if line)
 
 
 def inline(text: str) -> str:
-    """Plain text within a line, every sign of it shown as it is."""
+    """Plain text within a line, every character of it shown as it is."""
     return _PUNCTUATION.sub(r"\\\1", " ".join(plain(text).split()))
 
 

@@ -1,4 +1,4 @@
-"""A student's feedback as a web page, and what all pages are set with. Jinja2 escapes all text."""
+"""A student's feedback as a web page, and the environment of all pages. Jinja2 escapes all text."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from autograder.results.result import Result
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    """One name's attention, ready to be set."""
+    """One name's attention, ready for the template."""
 
     caption: str
     heads: tuple[tuple[Grid, Grid], ...]
@@ -34,10 +34,16 @@ def student_page(
     details: Details | None = None,
     changes: Sequence[tuple[Adjustment, float]] = (),
 ) -> str:
-    """`feedback.html`: every criterion, for each that lost points the reason, and pictures of it.
+    """`feedback.html`: every criterion, the reasons for lost points, and pictures of attention.
 
-    Of the details nothing is shown but the pictures, which are of inputs that are no hidden ones.
-    `changes` are a teacher's, already in the result's scores, each with what was graded.
+    Args:
+        result: The result as it counts.
+        assignment: The assignment, whose policy decides what is shown.
+        details: The judge's details. Only the pictures are shown; they use public inputs.
+        changes: The teacher's changes, already in the scores, each with the points graded.
+
+    Returns:
+        The page as HTML, all text escaped.
     """
     handouts = {
         (stage.id, criterion.id): (stage.handout.name, criterion.section)
@@ -74,7 +80,7 @@ def _pictures(details: Details, assignment: Assignment) -> dict[str, list[_Pictu
 
 @cache
 def environment() -> Environment:
-    """What all pages are set with: templates, filters, and everything escaped."""
+    """The environment of all pages: templates, filters, autoescape."""
     made = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
@@ -97,7 +103,7 @@ def environment() -> Environment:
 
 
 def prose(text: str) -> Markup:
-    """Paragraphs, with what stands in backticks as code; everything else is escaped."""
+    """Paragraphs; what is in backticks becomes code, everything else is escaped."""
     paragraphs = (part for part in re.split(r"\n\s*\n", plain(text).strip()) if part)
     return Markup("\n").join(Markup("<p>{}</p>").format(_with_code(each)) for each in paragraphs)
 

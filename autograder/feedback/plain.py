@@ -1,13 +1,12 @@
 """Text that came from a student, made harmless for where it is shown.
 
-Web pages escape by themselves; here is what a terminal and a spreadsheet would obey, and what
-a file system would not take for a name.
+Web pages escape by themselves. This module is for terminals, spreadsheets and file names.
 """
 
 import hashlib
 import unicodedata
 
-HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode's categories of what is not seen but obeyed
+HIDDEN = ("Cc", "Cf", "Cs", "Zl", "Zp")  # Unicode categories that are not shown but obeyed
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 LONGEST_NAME = 150  # bytes: file systems allow 255, and a name stands beside others
 
@@ -25,13 +24,13 @@ def one_line(text: str) -> str:
 
 
 def spreadsheet_cell(text: str) -> str:
-    """Text that a spreadsheet shows and never computes, in one line."""
+    """One line of text that a spreadsheet shows and never computes."""
     line = one_line(text)
     return f"'{line}" if line.startswith(FORMULA_STARTS) else line
 
 
 def file_name(name: str) -> str:
-    """A student's name as a folder's name, the same name wherever that can be."""
+    """A student's name as a folder's name, unchanged if possible."""
     clean = "".join("_" if each in "/\\\0" or not _is_shown(each) else each for each in name)
     if clean in ("", ".", ".."):
         clean = "_" + clean

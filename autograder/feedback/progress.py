@@ -1,4 +1,4 @@
-"""How far a run is: a bar with an estimate on a terminal, plain lines in a pipe."""
+"""The progress of a run: a bar with an estimate on a terminal, plain lines in a pipe."""
 
 from types import TracebackType
 
@@ -16,7 +16,7 @@ from autograder.feedback.plain import one_line
 from autograder.feedback.words import points, status_of
 from autograder.results.result import Result
 
-#: How often in a second the bar is drawn; each time takes as much as writing a student's page.
+#: Times a second that the bar is drawn; each takes as long as writing a student's page.
 REFRESHED = 3
 
 
@@ -54,18 +54,18 @@ class RunProgress:
         self._bar.stop()
 
     def begin(self, total: int) -> None:
-        """A run over so many entries begins."""
+        """See `grading.Progress`."""
         self._total = total
         self._bar.update(self._task, total=total)
 
     def done(self, result: Result, *, again: bool) -> None:
-        """One entry is done; `again`: a stored result was still right."""
+        """See `grading.Progress`."""
         self._done += 1
         self._bar.update(self._task, completed=self._done)
         if not self._console.is_terminal:
             status = status_of(result)
             told = "" if status == "graded" else f" ({status})"
-            # Without `Console.print`, which would look for what a plain line has not got.
+            # Not by `Console.print`, which would search a plain line for markup.
             print(
                 f"[{self._done}/{self._total}] {one_line(result.submission)}:"
                 f" {points(result.score)} of {points(result.max_score)}{told}"

@@ -19,7 +19,12 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def result_view(result: Result, *, show: bool = False) -> RenderableType:
-    """One submission by stage and criterion; `show` adds every share with its checks."""
+    """One submission by stage and criterion.
+
+    Args:
+        result: The result.
+        show: Whether to add every share with its checks.
+    """
     head = f"{one_line(result.submission)}: {points(result.score)} of {points(result.max_score)}"
     parts: list[RenderableType] = [Text(head, "bold")]
     if result.message is not None:
@@ -33,7 +38,7 @@ def result_view(result: Result, *, show: bool = False) -> RenderableType:
 
 
 def class_view(results: Iterable[Result], stages: Iterable[Stage]) -> RenderableType:
-    """A class: a line a student, a column a stage; below it why anyone has no points."""
+    """A class: a line for each student, a column for each stage, then why work got no points."""
     columns = tuple(stages)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("student", overflow="fold")

@@ -1,4 +1,4 @@
-"""The few words and numbers that every table and page says in the same way."""
+"""The words and numbers that all tables and pages share."""
 
 from autograder.results.result import Result, Status
 
@@ -14,12 +14,12 @@ WORDS: dict[Status, str] = {
 
 
 def status_of(result: Result) -> str:
-    """How a submission fared as a whole: `graded`, `error` (unreadable) or `ungraded`."""
+    """The status of a submission: `graded`, `error` (unreadable) or `ungraded` (kit failed)."""
     if result.score is None:
         return "ungraded"
     return result.status or "graded"
 
 
 def points(score: float | None) -> str:
-    """A score for people: whole where it is whole; a dash where there is none."""
+    """A score for people: without decimals if it is whole, a dash if there is none."""
     return "–" if score is None else f"{score:g}"

@@ -1,0 +1,1 @@
+"""What is kept of a class: the SQLite file, changes by hand, history, statistics."""

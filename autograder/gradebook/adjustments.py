@@ -1,8 +1,8 @@
 """A teacher's changes: points that a criterion of one student counts, whatever was graded.
 
-They live in the gradebook beside the results and are laid over them for every page, table and
-export. `result.json` stays what the checks found, so a change survives every new run and can be
-taken back.
+They are kept in the gradebook beside the results and applied for every page, table and export.
+`result.json` stays what the checks found, so a change survives every new run and can be taken
+back.
 """
 
 from __future__ import annotations
@@ -17,21 +17,32 @@ from autograder.results.result import CriterionResult, Result, StageResult
 
 
 class Adjustment(msgspec.Struct, frozen=True):
-    """What one criterion of one student counts instead; points None takes an earlier one back."""
+    """What one criterion of one student counts instead.
+
+    Attributes:
+        student: The name of the entry.
+        stage: The stage's id.
+        criterion: The criterion's id.
+        points: What it counts; None takes an earlier change back.
+        reason: What the student reads about it.
+        made: When, in ISO format; filled in by the gradebook.
+    """
 
     student: str
     stage: str
     criterion: str
     points: float | None
     reason: str
-    made: str = ""  # when, in ISO form; filled in by the gradebook
+    made: str = ""
 
 
 class Adjusted(msgspec.Struct, frozen=True):
-    """A result with the teacher's changes laid over it.
+    """A result with the teacher's changes applied.
 
-    result: with the scores that count. raw: as it was graded. applied: the changes that made the
-    difference, each with what the criterion was graded with.
+    Attributes:
+        result: The result with the scores that count.
+        raw: The result as graded.
+        applied: The changes in effect, each with the points that were graded.
     """
 
     result: Result
@@ -40,9 +51,17 @@ class Adjusted(msgspec.Struct, frozen=True):
 
 
 def place_of(stages: Sequence[Stage], named: str) -> tuple[Stage, str, float]:
-    """Stage, id and points of a criterion named as `masking` or, exactly, `causal/masking`.
+    """Find a criterion by its name.
 
-    `UsageError` for one that is not there, or that several stages have.
+    Args:
+        stages: The stages to search.
+        named: `masking` or, exactly, `causal/masking`.
+
+    Returns:
+        Its stage, its id and its points.
+
+    Raises:
+        UsageError: There is no such criterion, or several stages have one.
     """
     stage_id, _, criterion_id = named.rpartition("/")
     places = [
@@ -53,10 +72,10 @@ def place_of(stages: Sequence[Stage], named: str) -> tuple[Stage, str, float]:
     ]
     if not places:
         known = ", ".join(f"{stage.id}/{each.id}" for stage in stages for each in stage.criteria)
-        raise UsageError(f"no criterion is called {named!r}; there are {known}")
+        raise UsageError(f"no criterion {named!r}; known are {known}")
     if len(places) > 1:
         told = ", ".join(f"{stage.id}/{criterion.id}" for stage, criterion in places)
-        raise UsageError(f"several stages have a criterion {named!r}; name one of {told}")
+        raise UsageError(f"several stages have a criterion {named!r}; choose one of {told}")
     stage, criterion = places[0]
     return stage, criterion.id, float(criterion.points)
 
@@ -64,10 +83,18 @@ def place_of(stages: Sequence[Stage], named: str) -> tuple[Stage, str, float]:
 def adjusted(
     result: Result, adjustments: Iterable[Adjustment], stages: Sequence[Stage]
 ) -> Adjusted:
-    """A result with those of `adjustments` that are its student's.
+    """Apply a teacher's changes to a result.
 
-    Work that could not be read can be given points too: a teacher may have read it. A result
-    that the kit failed on has no score to change. Points above a criterion's count as its most.
+    Work that could not be read can be given points too: the teacher may have read it. A result
+    that the kit failed on has no score to change.
+
+    Args:
+        result: The result as graded.
+        adjustments: The changes, of all students.
+        stages: The stages that were graded.
+
+    Returns:
+        The result as it counts. Points above a criterion's maximum count as its maximum.
     """
     mine = [each for each in adjustments if each.student == result.submission]
     if result.score is None or not mine:
@@ -89,7 +116,7 @@ def adjusted(
 def adjusted_results(
     results: Iterable[Result], adjustments: Sequence[Adjustment], stages: Sequence[Stage]
 ) -> tuple[Result, ...]:
-    """The results that count: what exports write."""
+    """The results as they count: what exports write."""
     return tuple(adjusted(result, adjustments, stages).result for result in results)
 
 
@@ -116,7 +143,7 @@ def _with(stage: StageResult, adjustment: Adjustment) -> StageResult:
 
 
 def _unseen(stage: Stage) -> StageResult:
-    """A stage of work that could not be read: nothing of it was found."""
+    """A stage of work that could not be read: every criterion is missing."""
     return StageResult(
         id=stage.id,
         title=stage.title,

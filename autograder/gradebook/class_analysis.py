@@ -1,5 +1,6 @@
-"""A class as a teacher wants to see it: which mistakes, who made them, who shares an unknown one,
-whose code hung. Pure: from results and the judge's details to what pages and tables show.
+"""What a teacher wants to know of a class: who made which mistakes, and whose code hung.
+
+Pure functions, from results and the judge's details to what pages and tables show.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from autograder.gradebook.item_analysis import Distribution, ItemAnalysis, analy
 from autograder.results.details import Details
 from autograder.results.result import Result, StageResult, Status
 
-#: Statuses of a share whose code did not come to an end by itself.
+#: Statuses of a share whose code did not return, the worst first.
 BROKEN: tuple[Status, ...] = ("timeout", "killed", "error")
 
 
@@ -33,7 +34,7 @@ class Graded:
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A misconception that was named, and in whose work, in which stages."""
+    """A misconception that was named, in which stages and in whose work."""
 
     id: str
     title: str
@@ -43,7 +44,7 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What a student's code did instead of giving an answer, name by name."""
+    """What a student's code did instead of returning, name by name."""
 
     student: str
     names: tuple[tuple[str, Status], ...]
@@ -60,22 +61,26 @@ class StageScores:
 
 @dataclass(frozen=True, slots=True)
 class ClassAnalysis:
-    """Everything that is told of a class."""
+    """Everything that the class report shows."""
 
     total: StageScores
     stages: tuple[StageScores, ...]
     items: ItemAnalysis
     mistakes: tuple[Mistake, ...]
-    unexplained: tuple[Shared, ...]  # wrong in the same way, which no one has named yet
+    unexplained: tuple[Shared, ...]  # wrong in the same way, by no known misconception
     ended: tuple[Ended, ...]
     unread: tuple[str, ...]  # could not be read
     ungraded: tuple[str, ...]  # the kit failed on them
 
 
 def analysed(graded: Sequence[Graded], stages: Sequence[tuple[str, str, float]]) -> ClassAnalysis:
-    """A class, of stages given by id, title and points.
+    """Analyse a class.
 
     A submission that could not be read counts as 0 in the scores, as it does in `grades.csv`.
+
+    Args:
+        graded: The results that count, with their details.
+        stages: The id, title and points of each stage.
     """
     results = [entry.result for entry in graded]
     scored = [result for result in results if result.score is not None]
@@ -143,7 +148,7 @@ def groups(details: Mapping[str, Details]) -> tuple[Shared, ...]:
 
 
 def ended(results: Iterable[Result]) -> tuple[Ended, ...]:
-    """Whose code hung, was stopped or raised, and in which names."""
+    """Students whose code hung, was stopped or raised, and in which names."""
     found = []
     for result in results:
         names: dict[str, Status] = {}
@@ -166,5 +171,5 @@ def _shares(result: Result) -> Iterable[tuple[str, Status]]:
 
 
 def by_status(found: Iterable[Ended]) -> Counter[Status]:
-    """How many students' code hung, was stopped, raised."""
+    """How many students' code hung, was stopped or raised."""
     return Counter(status for each in found for status in {status for _, status in each.names})

@@ -1,4 +1,4 @@
-"""The file of a gradebook: who may open it, its tables, and one transaction after another."""
+"""The file of a gradebook: its lock, its tables, its transactions."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -20,13 +20,20 @@ class GradebookFile:
     """An open gradebook, and the lock on its folder."""
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
-        """Open the gradebook of `folder`; `create` makes folder and gradebook where missing."""
+        """Open a gradebook.
+
+        Args:
+            folder: The folder of the class's results.
+            create: Whether to make folder and gradebook if they are missing.
+
+        Raises:
+            UsageError: No gradebook, or a file that is not one, or one of another version.
+            MissingRequirement: The folder is in use or cannot be written.
+        """
         self.folder = folder
         self.file = folder / FILE_NAME
         if not create and not self.file.is_file():
-            raise UsageError(
-                f"{folder}: no {FILE_NAME} in it; name a folder that grade has written"
-            )
+            raise UsageError(f"{folder}: no {FILE_NAME} in it; expected a folder that grade wrote")
         self._lock = _locked(folder)
         try:
             self._database = self._connect()
@@ -46,7 +53,7 @@ class GradebookFile:
         self.close()
 
     def close(self) -> None:
-        """Close the database and give the folder free."""
+        """Close the database and release the folder."""
         try:
             self._database.close()
         finally:
@@ -68,12 +75,14 @@ class GradebookFile:
         except sqlite3.DatabaseError as error:
             raise UsageError(f"{self.file}: not a gradebook ({error})") from None
         if version not in (0, VERSION):
-            raise UsageError(f"{self.file}: tables of version {version}; this kit knows {VERSION}")
+            raise UsageError(
+                f"{self.file}: version {version} of the gradebook; this kit reads {VERSION}"
+            )
         return database
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """One transaction; what the disk refuses is the surroundings' fault."""
+        """One transaction. What the disk refuses becomes `MissingRequirement`."""
         try:
             self._database.execute("begin immediate")
             yield
@@ -91,7 +100,7 @@ class GradebookFile:
 
     def _lack(self, error: sqlite3.OperationalError) -> MissingRequirement:
         return MissingRequirement(
-            f"{self.file}: cannot be written ({error}); what was graded is kept:"
+            f"{self.file}: cannot be written ({error}); finished results are kept:"
             " make room or name another folder, and run again"
         )
 
@@ -106,7 +115,7 @@ def _locked(folder: Path) -> FileLock:
             f"{folder}: in use by another run; wait for it, or name another folder"
         ) from None
     except FileExistsError:
-        raise UsageError(f"{folder}: a file, not a folder; name a folder for the results") from None
+        raise UsageError(f"{folder}: a file, not a folder; give a folder for the results") from None
     except OSError as error:
         raise MissingRequirement(
             f"{folder}: cannot be written ({error.strerror or error}); name another folder"

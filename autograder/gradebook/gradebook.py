@@ -1,7 +1,7 @@
-"""The truth about a class: SQLite, in which every run and every result is kept.
+"""The gradebook: a SQLite file that keeps every run and every result of a class.
 
-One process writes at a time, which a lock on the folder sees to. Each result is committed as
-soon as it is known, so a run that is killed loses nothing; the next one goes on from there.
+One process writes at a time; a lock on the folder makes sure of it. Each result is committed as
+soon as it is known, so a run that is killed loses nothing, and the next one continues it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ Outcome = Literal["running", "finished", "interrupted", "failed"]
 
 
 class Run(msgspec.Struct, frozen=True):
-    """One run over a class."""
+    """One run over a class. Times are in UTC, in ISO format; `key` is the grading key's digest."""
 
     id: int
     started: str
@@ -36,7 +36,16 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """A result as it is stored, with what a result.json must not hold."""
+    """A result as it is stored, with what `result.json` does not hold.
+
+    Attributes:
+        result: What goes into `result.json`.
+        notes: The notes on the reading.
+        details: What only a teacher may read, as JSON.
+        cpu_seconds: CPU time of judge and guests together.
+        wall_seconds: Time by the clock.
+        isolation: The level in use.
+    """
 
     result: Result
     notes: tuple[str, ...] = ()
@@ -46,7 +55,7 @@ class Record(msgspec.Struct, frozen=True):
     isolation: str = ""
 
 
-#: Results that are kept in memory for when they are asked for again.
+#: Results that are kept in memory, since they are asked for again.
 MOST_KNOWN = 200
 
 
@@ -54,14 +63,20 @@ class Gradebook(GradebookFile):
     """The gradebook of an output folder, locked while it is open."""
 
     def __init__(self, folder: Path, *, create: bool = False) -> None:
-        """Open the gradebook of `folder`; `create` makes folder and gradebook where missing."""
+        """Open a gradebook; see `GradebookFile`."""
         super().__init__(folder, create=create)
-        # What was stored or read here, by number: it never changes, and is asked for again. Of a
-        # large class only a part, so that memory does not grow with it.
+        # What was stored or read here, by number: it never changes. Only part of a large class is
+        # kept, so that memory does not grow with the class.
         self._known: dict[int, Record] = {}
 
     def begin(self, assignment: Path, key: GradingKey, stages: tuple[str, ...]) -> Run:
-        """Begin a run, or go on with the last one where that was broken off half-way."""
+        """Begin a run, or continue the last one if it was interrupted.
+
+        Args:
+            assignment: The assignment's folder.
+            key: The grading key in effect.
+            stages: The ids of the stages to grade; empty for all.
+        """
         last = self.last_run()
         with self._writing():
             self._database.execute(
@@ -90,14 +105,14 @@ class Gradebook(GradebookFile):
             return self.run(int(cursor.lastrowid or 0))
 
     def isolated(self, run: Run, isolation: str) -> None:
-        """Remember the level of isolation under which a run grades."""
+        """Record the level of isolation that a run uses."""
         with self._writing():
             self._database.execute(
                 "update runs set isolation = ? where id = ?", (isolation, run.id)
             )
 
     def finish(self, run: Run, outcome: Outcome) -> None:
-        """Close a run."""
+        """Close a run with its outcome."""
         with self._writing():
             self._database.execute(
                 "update runs set outcome = ?, finished = ? where id = ?", (outcome, _now(), run.id)
@@ -106,7 +121,18 @@ class Gradebook(GradebookFile):
     def find(
         self, run: Run, student: str, digest: str, notes: tuple[str, ...], *, fresh: bool
     ) -> int | None:
-        """The number of a stored result that is still right; `fresh`: of this very run only."""
+        """Find a stored result that is still valid.
+
+        Args:
+            run: The run that wants it.
+            student: The name of the entry.
+            digest: The digest of what was handed in.
+            notes: The notes on the reading, which the digest does not cover.
+            fresh: Whether only results of this very run count.
+
+        Returns:
+            The result's number; None if there is none.
+        """
         row = self._database.execute(
             "select max(id) from results where student = ? and digest = ? and notes = ?"
             " and key = ? and stages = ? and (run = ? or not ?)",
@@ -115,7 +141,7 @@ class Gradebook(GradebookFile):
         return None if row[0] is None else int(row[0])
 
     def keep(self, run: Run, number: int) -> Record:
-        """Let a stored result stand in this run too."""
+        """Use a stored result in this run too."""
         with self._writing():
             self._database.execute(
                 "insert or replace into entries (run, student, result)"
@@ -125,9 +151,15 @@ class Gradebook(GradebookFile):
         return self._record(number)
 
     def add(self, run: Run, record: Record, *, reusable: bool) -> bytes:
-        """Store a new result; one that is not `reusable` is tried again by the next run.
+        """Store a new result.
 
-        Returns the bytes of its `result.json`.
+        Args:
+            run: The run that graded it.
+            record: The result.
+            reusable: Whether later runs may use it; if not, they try again.
+
+        Returns:
+            The bytes of its `result.json`.
         """
         result = record.result
         encoded = encode_result(result)
@@ -158,7 +190,7 @@ class Gradebook(GradebookFile):
         return encoded
 
     def prune(self, run: Run, students: set[str]) -> None:
-        """Take out of a continued run whoever is no longer in the class."""
+        """Remove from a continued run whoever is no longer in the class."""
         known = {
             row[0]
             for row in self._database.execute(
@@ -172,7 +204,7 @@ class Gradebook(GradebookFile):
             )
 
     def remember(self, run: Run, origins: Mapping[str, Origin]) -> None:
-        """Keep where the entries of a run came from, in place of what was kept of it before."""
+        """Store where the entries of a run came from, replacing what was stored before."""
         with self._writing():
             self._database.execute("delete from origins where run = ?", (run.id,))
             self._database.executemany(
@@ -181,7 +213,7 @@ class Gradebook(GradebookFile):
             )
 
     def origins(self, run: Run) -> dict[str, Origin]:
-        """Where the entries of a run came from, by student; nothing of those that nobody knows."""
+        """Where the entries of a run came from, by student, as far as it is known."""
         rows = self._database.execute(
             "select student, origin from origins where run = ? order by student", (run.id,)
         )
@@ -193,14 +225,18 @@ class Gradebook(GradebookFile):
         return None if row[0] is None else self.run(row[0])
 
     def run(self, number: int) -> Run:
-        """A run by its number; `UsageError` where there is none."""
+        """A run by its number.
+
+        Raises:
+            UsageError: There is no such run.
+        """
         row = self._database.execute(
             "select id, started, finished, outcome, assignment, stages, key, isolation"
             " from runs where id = ?",
             (number,),
         ).fetchone()
         if row is None:
-            raise UsageError(f"{self.file}: no run has the number {number}")
+            raise UsageError(f"{self.file}: no run {number}")
         stages = tuple(filter(None, row[5].split(",")))
         return Run(row[0], row[1], row[2], row[3], row[4], stages, row[6], row[7])
 
@@ -210,7 +246,7 @@ class Gradebook(GradebookFile):
         return tuple(self.run(number) for (number,) in numbers)
 
     def key_of(self, run: Run) -> GradingKey | None:
-        """What a run's results depend on, part by part; None where an older kit wrote it."""
+        """A run's grading key, part by part; None if an older kit wrote another form of it."""
         row = self._database.execute("select key_parts from runs where id = ?", (run.id,))
         try:
             return msgspec.json.decode(row.fetchone()[0], type=GradingKey)
@@ -218,7 +254,7 @@ class Gradebook(GradebookFile):
             return None
 
     def adjust(self, adjustment: Adjustment) -> None:
-        """Keep a teacher's change; it takes the place of an earlier one of the same criterion."""
+        """Store a teacher's change; it replaces an earlier one of the same criterion."""
         with self._writing():
             self._database.execute(
                 "insert into adjustments (made, student, stage, criterion, points, reason)"
@@ -234,7 +270,7 @@ class Gradebook(GradebookFile):
             )
 
     def adjustments(self) -> tuple[Adjustment, ...]:
-        """The teacher's changes that are in force, in the order in which they were made."""
+        """The teacher's changes in effect, in the order in which they were made."""
         rows = self._database.execute(
             "select student, stage, criterion, points, reason, made from adjustments where id in"
             " (select max(id) from adjustments group by student, stage, criterion)"
@@ -243,7 +279,7 @@ class Gradebook(GradebookFile):
         return tuple(Adjustment(*row) for row in rows)
 
     def keep_similar(self, run: Run, pairs: Sequence[Pair]) -> None:
-        """Keep which submissions of a run were found alike, for its pages."""
+        """Store which submissions of a run were found alike, for its pages."""
         with self._writing():
             self._database.execute(
                 "insert or replace into similar (run, pairs) values (?, ?)",
@@ -251,14 +287,14 @@ class Gradebook(GradebookFile):
             )
 
     def similar(self, run: Run) -> tuple[Pair, ...] | None:
-        """Which submissions of a run were found alike; None where nobody looked."""
+        """Which submissions of a run were found alike; None if they were not compared."""
         row = self._database.execute(
             "select pairs from similar where run = ?", (run.id,)
         ).fetchone()
         return None if row is None else msgspec.json.decode(row[0], type=tuple[Pair, ...])
 
     def records(self, run: Run) -> tuple[Record, ...]:
-        """Every student's result in a run, by name."""
+        """Every student's result in a run, sorted by name."""
         numbers = self._database.execute(
             "select result from entries where run = ? order by student", (run.id,)
         ).fetchall()

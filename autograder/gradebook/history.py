@@ -26,7 +26,7 @@ PARTS = {
 
 @dataclass(frozen=True, slots=True)
 class CriterionChange:
-    """One criterion that scores otherwise; None where a run did not have it."""
+    """One criterion whose score changed; None stands for a run that did not have it."""
 
     stage: str
     criterion: str
@@ -37,7 +37,7 @@ class CriterionChange:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One student whose result is another; scores are None where there is none."""
+    """One student whose result changed; a score is None if the kit failed."""
 
     student: str
     before: float | None
@@ -49,7 +49,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Two runs side by side. same: how many students' scores are what they were."""
+    """Two runs side by side.
+
+    Attributes:
+        changes: The students whose results changed.
+        same: How many students' scores did not.
+        joined: Students who are only in the later run.
+        left: Students who are only in the earlier run.
+    """
 
     changes: tuple[Change, ...]
     same: int
@@ -58,7 +65,7 @@ class Difference:
 
 
 def difference(before: Iterable[Result], after: Iterable[Result]) -> Difference:
-    """What changed from one run's results to another's, by student."""
+    """Compare the results of two runs, student by student."""
     old = {result.submission: result for result in before}
     new = {result.submission: result for result in after}
     both = [name for name in new if name in old]
@@ -72,7 +79,7 @@ def difference(before: Iterable[Result], after: Iterable[Result]) -> Difference:
 
 
 def _change(before: Result, after: Result) -> Change | None:
-    """A student's change; None where every criterion scores the same."""
+    """A student's change; None if every criterion has the same score."""
     olds, news = _criteria(before), _criteria(after)
     criteria = tuple(
         CriterionChange(
@@ -120,7 +127,7 @@ def _why(before: CriterionResult | None, after: CriterionResult | None) -> str:
     if checks:
         more = f" and {len(checks) - MOST_CHECKS} more" if len(checks) > MOST_CHECKS else ""
         told.append(", ".join(checks[:MOST_CHECKS]) + more)
-    return "; ".join(told) or "its points are shared out otherwise"
+    return "; ".join(told) or "its points are divided differently"
 
 
 def _verdict(criterion: CriterionResult) -> str:
@@ -142,5 +149,5 @@ def _checks_that_changed(before: Mapping[str, Status], after: Mapping[str, Statu
 
 
 def parts_in_words(parts: Sequence[str]) -> str:
-    """The parts of the grading key that changed, as a teacher says it."""
+    """The parts of the grading key that changed, in a teacher's words."""
     return ", ".join(PARTS.get(part, part) for part in parts)

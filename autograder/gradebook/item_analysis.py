@@ -1,8 +1,8 @@
-"""Classical item analysis of a class: how hard each criterion was, and how well it tells apart.
+"""Classical item analysis of a class: how hard each criterion was, and how well it discriminates.
 
 Pure functions of scores. An item is a criterion of the rubric. Small classes say little about
-items, so what depends on how students vary is left out below `FEWEST`, and comes with a warning
-below `ENOUGH`.
+items: below `FEWEST` students, figures that depend on how students vary are left out; below
+`ENOUGH` they come with a warning.
 
 Source: Crocker and Algina, Introduction to Classical and Modern Test Theory, chapters 6 and 14.
 """
@@ -16,15 +16,15 @@ from dataclasses import dataclass
 
 from autograder.results.result import CriterionResult, Result
 
-FEWEST = 10  # students; with fewer, discrimination and reliability are not told
-ENOUGH = 30  # with fewer, they are told with a warning
+FEWEST = 10  # students; with fewer, discrimination and reliability are not reported
+ENOUGH = 30  # with fewer, they come with a warning
 
 BINS = 10  # of a distribution
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """How scores lie between 0 and `max_score`; `bins` counts them in ten equal steps."""
+    """How scores are spread between 0 and `max_score`; `bins` counts them in ten equal steps."""
 
     count: int
     max_score: float
@@ -43,12 +43,17 @@ class Distribution:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A criterion as a class met it.
+    """How a class did on a criterion.
 
-    passed: the share of students who kept all of its points. difficulty: the mean share of its
-    points, 1 for an item that costs nobody anything. discrimination: the point-biserial
-    correlation of passing it with the points of all other criteria; None where nothing varies or
-    the class is too small.
+    Attributes:
+        stage: The stage's id.
+        criterion: The criterion's id.
+        title: The criterion's title.
+        max_score: Its points.
+        passed: The share of students who kept all of its points, 0 to 1.
+        difficulty: The mean share of its points, 0 to 1; 1 if it cost nobody anything.
+        discrimination: The point-biserial correlation of passing it with the points of all other
+            criteria; None if nothing varies or the class is too small.
     """
 
     stage: str
@@ -70,16 +75,16 @@ class ItemAnalysis:
 
     @property
     def told(self) -> bool:
-        """Whether the class is large enough for what depends on how students vary."""
+        """Whether the class is large enough for figures that depend on how students vary."""
         return self.students >= FEWEST
 
     @property
     def warning(self) -> str:
-        """What a small class does to these figures; empty for one that is large enough."""
+        """What a small class means for these figures; empty for one that is large enough."""
         if not self.told:
             return (
                 f"With {self.students} graded submission{'s' if self.students != 1 else ''} neither"
-                f" discrimination nor reliability can be told; it takes {FEWEST} or more."
+                f" discrimination nor reliability is reported; that takes {FEWEST} or more."
             )
         if self.students < ENOUGH:
             return (
@@ -90,7 +95,7 @@ class ItemAnalysis:
 
 
 def distribution(scores: Sequence[float], max_score: float) -> Distribution | None:
-    """How scores lie; None of no scores."""
+    """How scores are spread; None if there are no scores."""
     if not scores:
         return None
     bins = [0] * BINS
@@ -110,7 +115,7 @@ def distribution(scores: Sequence[float], max_score: float) -> Distribution | No
 
 
 def quartiles(scores: Sequence[float]) -> tuple[float, float, float]:
-    """The three quartiles, interpolated between scores."""
+    """The three quartiles, interpolated linearly between scores."""
     if len(scores) == 1:
         return (scores[0],) * 3
     first, median, third = statistics.quantiles(scores, n=4, method="inclusive")
@@ -118,14 +123,18 @@ def quartiles(scores: Sequence[float]) -> tuple[float, float, float]:
 
 
 def point_biserial(passed: Sequence[bool], scores: Sequence[float]) -> float | None:
-    """The correlation of a yes or no with a score; None where either does not vary."""
+    """The correlation of a yes or no with a score; None if either does not vary."""
     if len(set(passed)) < 2 or len(set(scores)) < 2:
         return None
     return statistics.correlation([float(each) for each in passed], scores)
 
 
 def cronbach_alpha(rows: Sequence[Sequence[float]]) -> float | None:
-    """The internal consistency of items, students by items; None where nothing varies."""
+    """The internal consistency of items; None if nothing varies.
+
+    Args:
+        rows: Points, students by items.
+    """
     if len(rows) < 2 or len(rows[0]) < 2:
         return None
     total = statistics.variance([math.fsum(row) for row in rows])
@@ -142,9 +151,10 @@ def uncertainty(students: int) -> float:
 
 
 def analyse(results: Sequence[Result]) -> ItemAnalysis:
-    """The items of all submissions that were graded on the same criteria.
+    """Analyse the items of all submissions that were graded on the same criteria.
 
-    One that could not be read says nothing about an item, whatever points it was given by hand.
+    A submission that could not be read says nothing about an item, whatever points it was given by
+    hand.
     """
     graded = [result for result in results if result.stages and result.status is None]
     if not graded:
@@ -176,15 +186,15 @@ def _criteria(result: Result) -> list[tuple[str, CriterionResult]]:
 
 
 def remark(item: Item) -> str:
-    """What a teacher may want to do about an item; empty for one that does its work."""
+    """What a teacher may want to do about an item; empty for one that works well."""
     if item.discrimination is not None and item.discrimination < 0:
         return "stronger students lose it more often: is its check fair?"
     if item.passed == 1:
-        return "everybody has it"
+        return "everybody passes"
     if item.passed == 0:
-        return "nobody has it: was it taught?"
+        return "nobody passes: was it taught?"
     if item.difficulty < 0.5:
         return "hard: worth explaining again"
     if item.discrimination is not None and item.discrimination < 0.1:
-        return "tells strong and weak students hardly apart"
+        return "hardly separates strong from weak students"
     return ""

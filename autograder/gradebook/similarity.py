@@ -1,9 +1,9 @@
-"""Submissions that are more alike than the assignment makes likely. A place to look, no verdict.
+"""Submissions that are more alike than the assignment makes likely: a place to look, not a verdict.
 
-Code is cut into overlapping pieces with its names left out, by copydetect (a kept library; its
-other choice, compare50, asks for an attrs older than nbformat does). What the solutions, the
-template and the handouts have is known and does not count, nor does what many of the class have;
-of the rest a pair is told whose common share stands out from what is usual in this class.
+copydetect cuts code into overlapping pieces with its names left out. (It is maintained; compare50,
+the alternative, needs an older attrs than nbformat does.) Pieces from the solutions, the template
+and the handouts do not count, nor do those that many of the class have. Of the rest, a pair is
+reported if its common share stands out from what is usual in this class.
 
 Source of the method: Schleimer, Wilkerson and Aiken 2003, "Winnowing".
 """
@@ -29,9 +29,10 @@ PIECE = 30  # characters of a piece, after names and blanks were left out
 LEAST_COMMON = 200  # pieces in common; less is a line or two that many write
 LEAST_SHARE = 0.3  # of the smaller submission's own code
 OUTLYING = 4.0  # deviations above what is usual in the class
-MOST_PAIRS = 50  # told
-MANY = 10  # a piece that more submissions have, and more than a tenth of the class, comes from
-# a book or a lecture that all of them know
+MOST_PAIRS = 50  # reported
+# A piece that more submissions than this have, and more than a tenth of the class, comes from a
+# book or a lecture that all of them know.
+MANY = 10
 MOST_SOURCE = 200_000  # characters read of one submission
 
 #: A submission's own pieces, as numbers.
@@ -41,8 +42,12 @@ Pieces = frozenset[int]
 class Pair(msgspec.Struct, frozen=True):
     """Two submissions with code in common that neither got from the assignment.
 
-    of_first, of_second: the share of each one's own code that the other has too. common: how many
-    pieces of code that is.
+    Attributes:
+        first: The name of one entry.
+        second: The name of the other.
+        of_first: The share of the first one's own code that the second has too, 0 to 1.
+        of_second: The same share of the second one's code.
+        common: How many pieces they have in common.
     """
 
     first: str
@@ -53,18 +58,22 @@ class Pair(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """The share of whichever holds less code: the whole of a copy that was added to."""
+        """The share of the one with less code: 1 for a copy to which something was added."""
         return max(self.of_first, self.of_second)
 
 
 def similar_pairs(submissions: Sequence[Submission], assignment: Assignment) -> tuple[Pair, ...]:
-    """The pairs that stand out, most alike first. `MissingRequirement` without copydetect."""
+    """The pairs that stand out, most alike first.
+
+    Raises:
+        MissingRequirement: copydetect is not installed.
+    """
     known = frozenset[int]().union(*(pieces_of(text) for text in known_sources(assignment)))
     return ranked({each.name: pieces_of(source_of(each)) - known for each in submissions})
 
 
 def ranked(pieces: Mapping[str, Collection[int]]) -> tuple[Pair, ...]:
-    """The pairs that stand out among all pairs of these sets of pieces. Pure."""
+    """The pairs that stand out among all pairs of these sets of pieces, most alike first."""
     holders = Counter(piece for each in pieces.values() for piece in set(each))
     many = max(MANY, len(pieces) // 10)
     own = {
@@ -90,11 +99,15 @@ def _usual(shares: Sequence[float], count: int) -> float:
     every = [*shares, *([0.0] * (count - len(shares)))]
     middle = statistics.median(every)
     deviation = 1.4826 * statistics.median(abs(share - middle) for share in every)
-    return min(middle + OUTLYING * deviation, 0.9)  # a copy is told in whatever class
+    return min(middle + OUTLYING * deviation, 0.9)  # a copy is reported in any class
 
 
 def pieces_of(text: str) -> Pieces:
-    """The pieces of a source. `MissingRequirement` without copydetect."""
+    """The pieces of a source.
+
+    Raises:
+        MissingRequirement: copydetect is not installed.
+    """
     require_copydetect()
     from copydetect import CodeFingerprint
 
@@ -104,7 +117,11 @@ def pieces_of(text: str) -> Pieces:
 
 
 def require_copydetect() -> None:
-    """Raise `MissingRequirement` where it is not installed: before a class is graded, say."""
+    """Make sure that copydetect is installed, for instance before a class is graded.
+
+    Raises:
+        MissingRequirement: It is not.
+    """
     if importlib.util.find_spec("copydetect") is None:
         raise MissingRequirement(
             "similarity needs copydetect: pip install 'attention-autograder[similarity]'"
@@ -123,7 +140,7 @@ def source_of(submission: Submission) -> str:
 
 
 def known_sources(assignment: Assignment) -> list[str]:
-    """What everybody has: solutions, template, and the code in the handouts."""
+    """The sources that everybody has: solutions, template, and the code in the handouts."""
     folders: list[Path] = [assignment.solutions]
     if assignment.template is not None and assignment.template.is_dir():
         folders.append(assignment.template)

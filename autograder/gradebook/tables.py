@@ -1,6 +1,6 @@
-"""The tables of a gradebook, in SQLite's words."""
+"""The tables of a gradebook, in SQL."""
 
-VERSION = 1  # of the tables; `ADDED` is no change of what is there
+VERSION = 1  # of the tables; what `ADDED` adds does not change it
 
 TABLES = """
 create table runs (
@@ -37,7 +37,7 @@ create table entries (
 ) without rowid;
 """
 
-#: What a later kit added. An earlier one passes over it, so both can use the same gradebook.
+#: What later versions added. Earlier ones ignore it, so both can use the same gradebook.
 ADDED = """
 create table if not exists adjustments (
     id integer primary key,

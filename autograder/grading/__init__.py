@@ -1,0 +1,1 @@
+"""Grading itself: the judge, its worker processes, executors, a class run, a cluster."""

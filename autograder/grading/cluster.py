@@ -1,8 +1,8 @@
-"""Grading on a cluster that exists: workers of dask.distributed, wherever they run.
+"""Grading on an existing cluster: workers of dask.distributed, wherever they run.
 
-Each of them must have this kit, the same assignment and the same secret, which is made sure of at
-the start. Submissions go out as bytes and results come back as bytes; what dask pickles on the way
-is the name of a function of ours and nothing of a student's.
+Each of them must have this kit, the same assignment and the same secret, which is checked at the
+start. Submissions go out as bytes and results come back as bytes; dask pickles only the name of a
+function of ours, nothing of a student's.
 """
 
 from __future__ import annotations
@@ -21,15 +21,26 @@ from autograder.grading.cluster_worker import NAME, Facts, Grading, facts, grade
 from autograder.grading.exchange import Graded, Request
 from autograder.submissions.submission import Submission
 
-#: Seconds in which a scheduler must answer, and in which a first worker must be there.
+#: Seconds within which a scheduler must answer, and a first worker must have joined.
 ANSWER = 15
 PATIENCE = 60
-#: From the weakest; a run is as well isolated as the weakest of its workers.
+#: Weakest first; a run is only as well isolated as its weakest worker.
 LEVELS = ("process", "landlock", "bubblewrap")
 
 
 class ClusterExecutor:
-    """Workers of a dask cluster, as many at a time as it has threads. See `executor.Executor`."""
+    """Workers of a dask cluster, one submission for each of its threads. See `executor.Executor`.
+
+    Args:
+        address: The scheduler's address, such as `tcp://HOST:8786`.
+        mine: The facts of this machine, which every worker must share.
+        folder: The assignment's folder, at the same path on every worker.
+        isolation: The level of isolation to ask for; None for the best of each worker.
+
+    Raises:
+        MissingRequirement: No scheduler answers, there are no workers, or a worker would grade
+            differently.
+    """
 
     def __init__(self, address: str, mine: Facts, folder: Path, isolation: str | None) -> None:
         self._client = _connected(address)
@@ -39,17 +50,17 @@ class ClusterExecutor:
         except BaseException:
             self._client.close()
             raise
-        # Whoever loses a worker has its task done elsewhere: that is dask's own work.
+        # If a worker is lost, dask itself has its task done elsewhere.
         self._pool = self._client.get_executor(pure=False)
 
     def _prepare(self, mine: Facts, folder: Path, isolation: str | None) -> tuple[str, ...]:
-        """Have every worker compare itself with us and get ready; notes on what may differ."""
+        """Compare every worker with this machine and prepare it; notes on what may differ."""
         try:
             found: dict[str, Facts] = self._client.run(facts, folder)
         except Exception as error:
             raise MissingRequirement(
-                f"a worker of the cluster cannot serve: {type(error).__name__}: {error};"
-                " each needs this kit and the assignment at the same place"
+                f"a worker of the cluster cannot grade: {type(error).__name__}: {error};"
+                " each needs this kit, and the assignment at the same path"
             ) from error
         notes = []
         for worker, theirs in sorted(found.items()):
@@ -58,12 +69,12 @@ class ClusterExecutor:
             changed = mine.key.changed(theirs.key)
             if changed:
                 raise MissingRequirement(
-                    f"{worker} has another {' and another '.join(changed)} than this machine;"
-                    " results would not be the same: bring it to the same state"
+                    f"{worker} differs from this machine in {' and '.join(changed)}, so results"
+                    " would not be the same; update it"
                 )
             if theirs.processor != mine.processor:
                 notes.append(
-                    f"{worker} has another kind of processor ({theirs.processor}, here"
+                    f"{worker} has a different processor ({theirs.processor}, here"
                     f" {mine.processor}): scores are the same, last digits may differ"
                 )
         self._client.register_plugin(Grading(str(folder), isolation, mine.key), name=NAME)
@@ -71,12 +82,16 @@ class ClusterExecutor:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What somebody should know of the cluster, a line each."""
+        """What the teacher should know about the cluster, one line each."""
         return self._differences
 
     @property
     def isolation(self) -> str:
-        """The level in force on the worker that has the weakest."""
+        """The level of the weakest worker; waits until all workers are warm.
+
+        Raises:
+            MissingRequirement: A worker cannot start.
+        """
         try:
             found: dict[str, str] = self._client.run(isolation_of)
         except InternalError:
@@ -95,14 +110,14 @@ class ClusterExecutor:
         return answer
 
     def close(self) -> None:
-        """Stop at once; what is being graded there ends when the workers hear of it."""
+        """Stop at once; workers drop what they are grading when the message reaches them."""
         self._pool.shutdown(wait=False)
         self._client.unregister_worker_plugin(NAME)
         self._client.close()
 
 
 def _pass_on(answer: Future[Graded], asked: Future[bytes]) -> None:
-    """From bytes to a result; whatever went wrong is the kit's or the cluster's."""
+    """From bytes to a result; any failure is the kit's or the cluster's."""
     try:
         answer.set_result(msgspec.msgpack.decode(asked.result(), type=Graded))
     except (InternalError, MissingRequirement) as error:
@@ -112,13 +127,13 @@ def _pass_on(answer: Future[Graded], asked: Future[bytes]) -> None:
 
 
 def _connected(address: str) -> Client:
-    """A client of the cluster that has workers."""
+    """A client of the cluster, once it has a worker."""
     try:
-        # A client that was not made is not closed either, so the address is looked at before.
+        # A client that fails in its constructor is never closed, so the address is tested first.
         get_backend(parse_address(address)[0])
         client = Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise MissingRequirement(f"{address}: no scheduler answers there ({error})") from error
+        raise MissingRequirement(f"{address}: no scheduler answers ({error})") from error
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:

@@ -1,6 +1,6 @@
 """What runs in a worker of a dask cluster: one grading process for each of its threads.
 
-Imported by name on the other side, so the kit must be installed there.
+dask imports it by name on the worker, so the kit must be installed there.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _VECTORS = ("avx512f", "avx2", "avx", "sve", "asimd")  # the widest first
 
 
 class Facts(msgspec.Struct, frozen=True):
-    """What results depend on, at one place; `fault` where it cannot be told."""
+    """What results depend on, on one machine; `fault` says why if that cannot be determined."""
 
     key: GradingKey
     processor: str
@@ -36,7 +36,7 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 def processor() -> str:
-    """The processor's kind, as far as numbers depend on it: `x86_64 avx2`."""
+    """The kind of processor, as far as numbers depend on it: `x86_64 avx2`."""
     flags: set[str] = set()
     with suppress(OSError):
         text = Path("/proc/cpuinfo").read_text("utf-8", "replace")
@@ -57,9 +57,14 @@ def facts(folder: Path) -> Facts:
 
 
 class Grading(WorkerPlugin):
-    """A plugin of dask's workers: holds their grading processes as long as they live.
+    """A plugin for dask's workers that owns their grading processes.
 
-    It is set up on workers that come later, too, which then have to be in the same state.
+    It is set up on workers that join later too, which then have to be in the same state.
+
+    Args:
+        folder: The assignment's folder.
+        isolation: The level of isolation to ask for; None for the best.
+        key: The grading key of the machine that asks.
     """
 
     name = NAME
@@ -72,7 +77,7 @@ class Grading(WorkerPlugin):
         self._changed: tuple[str, ...] = ()
 
     def setup(self, worker: Any) -> None:
-        """Called by dask when a worker starts, or has started already."""
+        """Start the grading processes; dask calls this when a worker starts or has started."""
         theirs = facts(Path(self._folder))
         self._changed = self._key.changed(theirs.key)
         if not self._changed:
@@ -80,23 +85,34 @@ class Grading(WorkerPlugin):
             self._executor = LocalExecutor(lambda: Worker(folder, isolation), worker.state.nthreads)
 
     def teardown(self, worker: Any) -> None:
-        """Called by dask when a worker ends."""
+        """End the grading processes; dask calls this when a worker ends."""
         if self._executor is not None:
             self._executor.close()
             self._executor = None
 
     @property
     def executor(self) -> LocalExecutor:
-        """The grading processes. Raises where this machine would grade otherwise."""
+        """The grading processes.
+
+        Raises:
+            MissingRequirement: This machine would grade differently.
+        """
         if self._executor is None:
             raise MissingRequirement(
-                f"a worker came with another {' and another '.join(self._changed)}"
+                f"a worker joined that differs in {' and '.join(self._changed)}"
             )
         return self._executor
 
 
 def grade(packed: bytes) -> bytes:
-    """A task: one submission, as bytes both ways."""
+    """Grade one submission: dask's task, bytes in both directions.
+
+    Args:
+        packed: A `Request` as MessagePack.
+
+    Returns:
+        A `Graded` as MessagePack.
+    """
     request = msgspec.msgpack.decode(packed, type=Request)
     plugin = cast(Grading, get_worker().plugins[NAME])
     graded = plugin.executor.submit(request.submission, request.stages).result()
@@ -104,7 +120,7 @@ def grade(packed: bytes) -> bytes:
 
 
 async def isolation_of(dask_worker: Any) -> str:
-    """The level in force on a worker; waits until it is warm. dask fills in `dask_worker`."""
+    """The level in use on a worker; waits until it is warm. dask fills in `dask_worker`."""
     plugin = cast(Grading, dask_worker.plugins[NAME])
-    loop = asyncio.get_running_loop()  # which has to go on meanwhile: it tells that all is well
+    loop = asyncio.get_running_loop()  # has to go on meanwhile: it sends the worker's heartbeat
     return await loop.run_in_executor(None, lambda: plugin.executor.isolation)

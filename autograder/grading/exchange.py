@@ -1,7 +1,7 @@
-"""What is said between whoever wants a submission graded and the worker that grades it.
+"""The messages between the process that wants a submission graded and the worker that grades it.
 
 Both ends are the kit's own, so frames are simple: a length and a message. Nothing here imports
-torch, which the asking side need not have loaded.
+torch, so the asking side need not load it.
 """
 
 from __future__ import annotations
@@ -18,22 +18,27 @@ _LENGTH = struct.Struct("<Q")
 
 
 class Request(msgspec.Struct, frozen=True, gc=False, tag="grade"):
-    """A submission to grade; `stages` None means all."""
+    """A submission to grade; `stages` None means all stages."""
 
     submission: Submission
     stages: tuple[str, ...] | None = None
 
 
 class Ready(msgspec.Struct, frozen=True, gc=False, tag="ready"):
-    """The worker is warm; `isolation` is the level in force."""
+    """The worker is warm; `isolation` is the level in use."""
 
     isolation: str
 
 
 class Graded(msgspec.Struct, frozen=True, gc=False, tag="graded"):
-    """What became of a submission, with what may differ from run to run kept apart.
+    """A graded submission; what may differ from run to run is kept apart from the result.
 
-    cpu_seconds: of judge and guests together; details: what only a teacher may read, as JSON.
+    Attributes:
+        result: What goes into `result.json`.
+        cpu_seconds: CPU time of judge and guests together.
+        wall_seconds: Time by the clock.
+        isolation: The level in use.
+        details: What only a teacher may read, as JSON.
     """
 
     result: Result
@@ -44,7 +49,7 @@ class Graded(msgspec.Struct, frozen=True, gc=False, tag="graded"):
 
 
 class Fault(msgspec.Struct, frozen=True, gc=False, tag="fault"):
-    """Something went wrong that is nobody's work: the kit's or the surroundings'."""
+    """A failure that is not the submission's: the kit's, or something missing around it."""
 
     exit_code: int
     text: str
@@ -60,13 +65,13 @@ def send(connection: socket.socket, message: Request | Answer) -> None:
 
 
 def receive_request(connection: socket.socket) -> Request | None:
-    """The next request; None when the asking side is gone."""
+    """The next request; None if the asking side is gone."""
     data = _receive(connection)
     return None if data is None else msgspec.msgpack.decode(data, type=Request)
 
 
 def receive_answer(connection: socket.socket) -> Answer | None:
-    """The next answer; None when the worker is gone."""
+    """The next answer; None if the worker is gone."""
     data = _receive(connection)
     return None if data is None else msgspec.msgpack.decode(data, type=Answer)
 

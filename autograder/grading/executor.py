@@ -1,7 +1,7 @@
-"""Where submissions are graded: here, by workers in threads, each with a process of its own.
+"""Executors take submissions and return futures; `LocalExecutor` grades on this machine.
 
-An executor takes submissions and gives futures. A worker that dies is replaced, and what it was
-grading is tried once more: the kit's own bad luck is never charged to a student.
+It has one thread for each worker process. A worker that dies is replaced, and its submission is
+tried once more: the kit's own bad luck is never charged to a student.
 """
 
 import contextlib
@@ -25,10 +25,18 @@ class Grader(Protocol):
 
     @property
     def isolation(self) -> str:
-        """The level of isolation in force."""
+        """The level of isolation in use."""
 
     def grade(self, submission: Submission, stages: tuple[str, ...] | None) -> Graded:
-        """Grade one submission; raises `InternalError` when the worker dies."""
+        """Grade one submission.
+
+        Args:
+            submission: What was handed in.
+            stages: The ids of the stages to grade; None for all.
+
+        Raises:
+            InternalError: The worker died.
+        """
 
 
 Factory = Callable[[], AbstractContextManager[Grader]]
@@ -41,17 +49,34 @@ class Executor(Protocol):
 
     @property
     def isolation(self) -> str:
-        """The level of isolation in force; waits for it, and raises where nothing can start."""
+        """The level of isolation in use.
+
+        Waits until a worker is warm, and raises what kept it from starting.
+        """
 
     def submit(self, submission: Submission, stages: tuple[str, ...] | None) -> Future[Graded]:
-        """Have a submission graded."""
+        """Have a submission graded.
+
+        Args:
+            submission: What was handed in.
+            stages: The ids of the stages to grade; None for all.
+
+        Returns:
+            The result to come. An `InternalError` in it concerns this submission alone, any other
+            `AutograderError` all of them.
+        """
 
     def close(self) -> None:
         """Stop at once, without waiting for what is being graded."""
 
 
 class LocalExecutor:
-    """Workers on this machine, `width` of them, which all begin to start at once."""
+    """Workers on this machine, all started at once.
+
+    Args:
+        factory: Makes a worker.
+        width: How many workers.
+    """
 
     def __init__(self, factory: Factory, width: int) -> None:
         self.width = width
@@ -64,16 +89,15 @@ class LocalExecutor:
         self._lock = threading.Lock()
         self._open: set[contextlib.ExitStack] = set()
         self._closed = False
-        # As many as there are threads: each waits for its own worker, so none takes two of them.
+        # One for each thread: each waits for its own worker, so no thread takes two of these.
         self._isolation, *_ = [
             self._threads.submit(lambda: self._worker().isolation) for _ in range(width)
         ]
 
     def _pin(self) -> None:
-        """Keep this thread, and the worker that it starts, to one core.
+        """Keep this thread, and the worker that it starts, on one core.
 
-        A judge and its guests take turns, so they lose nothing by it and save the way from one
-        core's caches to another's.
+        A judge and its guests take turns, so they lose nothing by it, and find their caches warm.
         """
         if self.width > 1 and hasattr(os, "sched_setaffinity"):
             usable = sorted(os.sched_getaffinity(0))
@@ -103,14 +127,14 @@ class LocalExecutor:
             try:
                 return self._worker().grade(submission, stages)
             except Exception as error:
-                # Whatever it was, this worker is not to be trusted with another submission.
+                # Whatever it was, do not trust this worker with another submission.
                 self._end(getattr(self._here, "stack", None))
                 if self._closed or attempt == TRIES or _is_lasting(error):
                     raise
         raise AssertionError("unreachable")
 
     def _worker(self) -> Grader:
-        """This thread's worker, a new one where the old one has ended."""
+        """This thread's worker; a new one if the old one has ended."""
         stack: contextlib.ExitStack | None = getattr(self._here, "stack", None)
         if stack is not None and stack in self._open:
             worker: Grader = self._here.worker
@@ -133,9 +157,8 @@ class LocalExecutor:
                 return
             self._open.remove(stack)
         with contextlib.suppress(Exception):  # it may have died already
-            stopped = InternalError(
-                "stopped"
-            )  # a worker that is told of an error is not waited for
+            # With an error, the worker's exit kills its process and does not wait for it.
+            stopped = InternalError("stopped")
             stack.__exit__(type(stopped), stopped, None)
 
 
@@ -147,5 +170,5 @@ def cores() -> int:
 
 
 def _is_lasting(error: Exception) -> bool:
-    """Whether trying again would fail again: the surroundings lack something, say."""
+    """Whether another try would fail too, for instance because a requirement is missing."""
     return isinstance(error, AutograderError) and not isinstance(error, InternalError)

@@ -1,4 +1,4 @@
-"""A class: who is in it, what has to be graded, and what is done with the results."""
+"""A class run: what has to be graded, and what is done with the results."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -29,26 +29,34 @@ WEAK_ISOLATION = "process"
 
 
 class Progress(Protocol):
-    """Who wants to know how far a run is."""
+    """Something that follows a run, such as a progress bar."""
 
     def begin(self, total: int) -> None:
-        """A run over so many entries begins."""
+        """Begin a run over `total` entries."""
 
     def done(self, result: Result, *, again: bool) -> None:
-        """One entry is done; `again`: a stored result was still right."""
+        """Note that one entry is done; `again` if its stored result was used."""
 
 
 Starter = Callable[[], Executor]
 
 
 class Job(msgspec.Struct, frozen=True):
-    """What a class is graded by, apart from where and with what."""
+    """How a class is to be graded.
+
+    Attributes:
+        assignment: The assignment.
+        key: Its grading key.
+        stages: The ids of the stages to grade; empty for all.
+        fresh: Whether stored results are ignored.
+        isolation: The level asked for by name; None for the best.
+    """
 
     assignment: Assignment
     key: GradingKey
-    stages: tuple[str, ...] = ()  # empty for all
+    stages: tuple[str, ...] = ()
     fresh: bool = False
-    isolation: str | None = None  # as asked for by name
+    isolation: str | None = None
 
     @property
     def graded_stages(self) -> tuple[Stage, ...]:
@@ -57,7 +65,7 @@ class Job(msgspec.Struct, frozen=True):
 
 
 def stages_of(assignment: Assignment, chosen: tuple[str, ...]) -> tuple[Stage, ...]:
-    """The chosen stages in the assignment's order; all of them where none is chosen."""
+    """The chosen stages in the assignment's order; all of them if none is chosen."""
     asked = {assignment.stage(each).id for each in chosen}  # UsageError for an unknown one
     return tuple(stage for stage in assignment.stages if not asked or stage.id in asked)
 
@@ -69,11 +77,25 @@ def grade_class(
     start: Starter,
     progress: Progress,
 ) -> tuple[Result, ...]:
-    """Grade a class into `out` and return every result by name, with teachers' changes.
+    """Grade a class into a folder.
 
-    Stored results that are still right are used again. `start` is called when the first
-    submission needs grading. A result without a score is one that the kit failed on: see
-    `ungraded`. Raises `KeyboardInterrupt` with everything finished kept.
+    Stored results that are still valid are used again.
+
+    Args:
+        entries: Who is in the class.
+        out: The folder for gradebook, pages and tables.
+        job: How to grade.
+        start: Makes the executor; called when the first submission needs grading.
+        progress: Follows the run.
+
+    Returns:
+        Every result, sorted by name, with a teacher's changes applied. A result without a score
+        is one that the kit failed on: see `ungraded`.
+
+    Raises:
+        MissingRequirement: No isolation, no disk space, or the folder is in use.
+        UsageError: The folder holds something else.
+        KeyboardInterrupt: On Ctrl-C; finished results are kept.
     """
     with Gradebook(out, create=True) as book:
         run = book.begin(job.assignment.folder, job.key, job.stages)
@@ -87,21 +109,29 @@ def grade_class(
 
 
 def ungraded(results: tuple[Result, ...]) -> InternalError | None:
-    """The fault to end with where the kit failed on some submissions; None where on none."""
+    """The error to end with if the kit failed on some submissions; None if it did not."""
     names = [result.submission for result in results if result.score is None]
     if not names:
         return None
     told = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
     return InternalError(
         f"the kit failed on {len(names)} of {len(results)} submissions ({told});"
-        " they have no score: run again to try them once more"
+        " they have no score; run again to retry them"
     )
 
 
 def report_class(out: Path) -> tuple[tuple[Graded, ...], tuple[Stage, ...]]:
     """Write the files of the last run again, from the gradebook alone.
 
-    The results come back as they count, with teachers' changes laid over them.
+    Args:
+        out: The folder that `grade` wrote.
+
+    Returns:
+        The results as they count, a teacher's changes applied, and the stages that were graded.
+
+    Raises:
+        UsageError: Nothing was graded into the folder.
+        MissingRequirement: The files cannot be written.
     """
     with Gradebook(out) as book:
         graded, stages, assignment = last_class(book)
@@ -115,7 +145,7 @@ def report_class(out: Path) -> tuple[tuple[Graded, ...], tuple[Stage, ...]]:
 
 
 def look_for_similar(out: Path, entries: tuple[Entry, ...]) -> tuple[Pair, ...]:
-    """Compare the entries of the last run with one another, and keep what was found."""
+    """Compare the entries of the last run with one another, and store what was found."""
     with Gradebook(out) as book:
         run = last_run(book)
         pairs = similar_in(entries, assignment_of(run))
@@ -124,7 +154,7 @@ def look_for_similar(out: Path, entries: tuple[Entry, ...]) -> tuple[Pair, ...]:
 
 
 def similar_of(out: Path) -> tuple[Pair, ...] | None:
-    """What was found when the last run's submissions were compared; None where nobody did."""
+    """What comparing the last run's submissions found; None if they were not compared."""
     with Gradebook(out) as book:
         return book.similar(last_run(book))
 
@@ -133,16 +163,20 @@ def similar_in(entries: tuple[Entry, ...], assignment: Assignment) -> tuple[Pair
     """The pairs of entries that are more alike than the assignment makes likely."""
     read = []
     for entry in entries:
-        with suppress(Unreadable):  # it is told of elsewhere
+        with suppress(Unreadable):  # reported with its result
             read.append(entry.read(assignment.limits))
     return similar_pairs(read, assignment)
 
 
 def last_run(book: Gradebook) -> Run:
-    """The newest run. `UsageError` where there is none."""
+    """The newest run.
+
+    Raises:
+        UsageError: There is none.
+    """
     run = book.last_run()
     if run is None:
-        raise UsageError(f"{book.folder}: nothing was graded into it yet")
+        raise UsageError(f"{book.folder}: nothing has been graded into this folder yet")
     return run
 
 
@@ -155,7 +189,7 @@ def last_class(book: Gradebook) -> tuple[tuple[Graded, ...], tuple[Stage, ...], 
 
 
 def last_roster(out: Path) -> Roster | None:
-    """The people whom the last run's entries were matched with; None without a roster."""
+    """The people with whom the last run's entries were matched; None without a roster."""
     with Gradebook(out) as book:
         run = book.last_run()
         origins = book.origins(run) if run else {}
@@ -169,7 +203,7 @@ def _with_details(record: Record) -> Graded:
 
 
 class _Grading:
-    """One pass over the entries: reads, looks up, hands out, records."""
+    """One pass over the entries: read, look up, submit, record."""
 
     def __init__(
         self, book: Gradebook, run: Run, job: Job, start: Starter, progress: Progress
@@ -184,14 +218,14 @@ class _Grading:
         self._pending: dict[Future[Answer], Submission] = {}
 
     def go_through(self, entries: tuple[Entry, ...]) -> None:
-        """Everything that is left to do, and the executor closed whatever happens."""
+        """Do what is left to do; the executor is closed whatever happens."""
         try:
             for entry in entries:
                 self._take(entry)
             while self._pending:
                 self._collect()
         except (KeyboardInterrupt, AutograderError):
-            # What is graded and not yet recorded is kept too, as far as that can be written.
+            # What is graded but not yet recorded is kept too, as far as it can be written.
             while any(future.done() for future in self._pending):
                 with suppress(AutograderError):
                     self._collect()
@@ -217,7 +251,7 @@ class _Grading:
             return
         executor = self._started()
         self._pending[executor.submit(submission, self._job.stages or None)] = submission
-        # A few wait in line, so that no worker does; more would only fill the memory.
+        # A few wait in the queue, so that no worker has to; more would only fill the memory.
         while len(self._pending) > 2 * executor.width:
             self._collect()
 
@@ -228,13 +262,13 @@ class _Grading:
             if isolation == WEAK_ISOLATION and self._job.isolation is None:
                 raise MissingRequirement(
                     "this machine offers no isolation but a separate process, which student code"
-                    " can get out of; see autograder doctor, or take it with --isolation process"
+                    " can get out of; see autograder doctor, or accept it with --isolation process"
                 )
             self._book.isolated(self._run, isolation)
         return self._executor
 
     def _collect(self) -> None:
-        """Record what has been graded; where nothing has, wait for one."""
+        """Record what has been graded; if nothing has, wait for one result."""
         done, _ = wait(self._pending, return_when=FIRST_COMPLETED)
         for future in done:
             self._finish(self._pending.pop(future), future)
@@ -243,7 +277,7 @@ class _Grading:
         try:
             graded = future.result()
         except (MissingRequirement, UsageError):
-            raise  # of everybody, not of this submission
+            raise  # concerns everybody, not this submission
         except InternalError as error:
             self._fail(submission, str(error))
         except Exception as error:  # a fault of the kit as well: it costs nobody else a result
@@ -299,9 +333,13 @@ class _Grading:
 
 @contextmanager
 def _closing(book: Gradebook, run: Run, job: Job, results: list[Result]) -> Iterator[None]:
-    """However a run ends, its outcome is recorded and the class's files say what is known.
+    """Record a run's outcome and write the class's files, however the run ends.
 
-    results: all of them are put in there; a large class is read once, which takes a while.
+    Args:
+        book: The open gradebook.
+        run: The run.
+        job: How it was graded.
+        results: Filled with all results, since reading a large class takes a while.
     """
     outcome: Outcome = "failed"
     records: tuple[Record, ...] | None = None
@@ -314,7 +352,7 @@ def _closing(book: Gradebook, run: Run, job: Job, results: list[Result]) -> Iter
         outcome = "interrupted"
         raise
     except MissingRequirement:
-        outcome = "running"  # broken off, to be gone on with; perhaps nothing can be written now
+        outcome = "running"  # to be continued; perhaps nothing can be written now
         raise
     finally:
         if outcome != "running":
@@ -328,7 +366,7 @@ def _write_class(book: Gradebook, job: Job, records: tuple[Record, ...]) -> None
 
 
 def assignment_of(run: Run) -> Assignment:
-    """The assignment that a run graded; where it has moved, the one found from here."""
+    """The assignment that a run graded; if it has moved, the one found from here."""
     try:
         return load_assignment(Path(run.assignment))
     except UsageError:

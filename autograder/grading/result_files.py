@@ -1,4 +1,4 @@
-"""Writes what a run leaves in its folder, each file beside its old self and then renamed."""
+"""Writes what a run leaves in its folder; each file is written beside the old one, then renamed."""
 
 import contextlib
 from collections.abc import Sequence
@@ -23,9 +23,18 @@ def write_student(
     adjustments: Sequence[Adjustment] = (),
     encoded: bytes | None = None,
 ) -> None:
-    """A student's `result.json`, as it was graded, and `feedback.html`, as it counts.
+    """Write a student's `result.json`, as graded, and `feedback.html`, as it counts.
 
-    encoded: the bytes of `result.json`, where they are there already.
+    Args:
+        folder: The folder of the class's results.
+        graded: The result with its details.
+        stages: The stages that were graded.
+        assignment: The assignment.
+        adjustments: The teacher's changes, of all students.
+        encoded: The bytes of `result.json`, if they are known already.
+
+    Raises:
+        MissingRequirement: A file cannot be written.
     """
     place = folder / "students" / file_name(graded.student)
     told = adjusted(graded.result, adjustments, stages)
@@ -42,7 +51,19 @@ def write_class(
     adjustments: Sequence[Adjustment] = (),
     similar: Sequence[Pair] | None = None,
 ) -> None:
-    """`grades.csv` and `class.html`."""
+    """Write `grades.csv` and `class.html`.
+
+    Args:
+        folder: The folder of the class's results.
+        graded: Every student's result with its details.
+        stages: The stages that were graded.
+        assignment: The assignment.
+        adjustments: The teacher's changes.
+        similar: Pairs of similar submissions; None if they were not compared.
+
+    Raises:
+        MissingRequirement: A file cannot be written.
+    """
     from autograder.feedback.class_page import class_page  # brings what draws figures
 
     results = [entry.result for entry in graded]
@@ -52,12 +73,16 @@ def write_class(
 
 
 def write(file: Path, data: bytes) -> None:
-    """Put `data` into `file` so that a reader finds the old content or the new, never a half."""
+    """Write a file so that a reader finds the old content or the new, never half of it.
+
+    Raises:
+        MissingRequirement: The disk refuses it; finished results are in the gradebook.
+    """
     beside = file.with_name(file.name + ".new")
     try:
         try:
             beside.write_bytes(data)
-        except FileNotFoundError:  # which is seldom: a folder gets several files
+        except FileNotFoundError:  # rare: a folder gets several files
             file.parent.mkdir(parents=True, exist_ok=True)
             beside.write_bytes(data)
         beside.replace(file)
@@ -65,6 +90,6 @@ def write(file: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             beside.unlink()
         raise MissingRequirement(
-            f"{file}: cannot be written ({error.strerror or error}); what was graded is kept in the"
+            f"{file}: cannot be written ({error.strerror or error}); finished results are in the"
             " gradebook: make room, then run again"
         ) from None

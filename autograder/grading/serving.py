@@ -1,4 +1,4 @@
-"""What a worker's process runs: start the zygote, then the judge, then grade until the owner goes.
+"""What a worker's process runs: start the zygote, then the judge, then grade until the owner ends.
 
 The zygote is started before torch is imported here, so that both import it at the same time.
 """
@@ -18,13 +18,19 @@ from autograder.sandbox.host.ladder import start
 
 
 def requests_from(connection: socket.socket) -> Iterator[Request]:
-    """Requests until the owner is gone."""
+    """The requests that come in, until the owner is gone."""
     while (request := receive_request(connection)) is not None:
         yield request
 
 
 def main(descriptor: int, folder: Path, isolation: str | None) -> None:
-    """Be a worker for whoever holds the other end of a socket."""
+    """Serve as a worker for the process at the other end of a socket.
+
+    Args:
+        descriptor: The file descriptor of the socket.
+        folder: The assignment's folder.
+        isolation: The level to ask for; None for the best.
+    """
     connection = socket.socket(fileno=descriptor)
     try:
         assignment = load_assignment(folder)

@@ -1,8 +1,7 @@
-"""A worker as its owner holds it: a process that grades one submission after another.
+"""A worker as its owner sees it: a process that grades one submission after another.
 
 The process is `python -m autograder.grading.serving`; it starts to import torch at once, while
-the owner goes on. Whoever grades talks to this class: the command line, a platform's plugin, a
-cluster.
+the owner goes on. The command line, platforms' plugins and clusters all grade through this class.
 """
 
 from __future__ import annotations
@@ -22,7 +21,12 @@ _ERRORS: dict[int, type[AutograderError]] = {1: InternalError, 2: UsageError, 3:
 
 
 class Worker:
-    """Owns one grading process. Not to be shared between threads at the same moment."""
+    """Owns one grading process. Only one thread may use it at a time.
+
+    Args:
+        assignment: The assignment's folder.
+        isolation: The level to ask for; None for the best that this machine offers.
+    """
 
     def __init__(self, assignment: Path, isolation: str | None = None) -> None:
         ours, theirs = socket.socketpair()
@@ -49,11 +53,17 @@ class Worker:
         theirs.close()
 
     def wait_ready(self) -> None:
-        """Until the worker is warm. Raises what kept it from getting there."""
+        """Wait until the worker is warm.
+
+        Raises:
+            MissingRequirement: The level asked for is unavailable.
+            UsageError: The assignment cannot be loaded.
+            InternalError: The process ended.
+        """
         if self._isolation is None:
             try:
                 answer = receive_answer(self._connection)
-            except OSError:  # closed before, when the process was found to be gone
+            except OSError:  # closed before, when the process had gone
                 raise self._gone() from None
             if isinstance(answer, Fault):
                 self.close()
@@ -64,18 +74,27 @@ class Worker:
 
     @property
     def isolation(self) -> str:
-        """The level of isolation in force."""
+        """The level of isolation in use; waits until the worker is warm."""
         self.wait_ready()
         assert self._isolation is not None
         return self._isolation
 
     @property
     def pid(self) -> int:
-        """The process that grades."""
+        """The id of the process that grades."""
         return self._process.pid
 
     def grade(self, submission: Submission, stages: tuple[str, ...] | None = None) -> Graded:
-        """Grade a submission; `InternalError` when the kit failed on it or the worker died."""
+        """Grade a submission.
+
+        Args:
+            submission: What was handed in.
+            stages: The ids of the stages to grade; None for all.
+
+        Raises:
+            InternalError: The kit failed on it, or the worker died.
+            MissingRequirement: Something is missing that every submission needs.
+        """
         self.wait_ready()
         try:
             send(self._connection, Request(submission, stages))
@@ -95,11 +114,11 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether the process is still there."""
+        """Whether the process is still running."""
         return self._process.poll() is None
 
     def close(self) -> None:
-        """End the worker; what it was doing is lost."""
+        """End the worker; an unfinished submission is lost."""
         self._connection.close()
         try:
             self._process.wait(timeout=5)
@@ -108,7 +127,7 @@ class Worker:
             self._process.wait()
 
     def kill(self) -> None:
-        """End the worker at once, for a deadline that passed or an interrupt."""
+        """End the worker at once, after a deadline or an interrupt."""
         self._process.kill()
         self.close()
 

@@ -1,4 +1,5 @@
-"""What runs inside other people's graders: nbgrader's preprocessors, otter's plugin, Gradescope's
-harness. They hand a submission to the judge and write down what it found, where the platform
-looks for it; no code of a student's runs in their processes.
+"""What runs inside other graders: nbgrader's preprocessors, otter's plugin, Gradescope's harness.
+
+They pass a submission to the judge and write its result where the platform looks for it. No student
+code runs in their processes.
 """

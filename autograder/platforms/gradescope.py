@@ -1,7 +1,7 @@
 """What `run_autograder` starts on Gradescope: one submission in, one `results.json` out.
 
-Whatever happens, a valid file is there at the end. One that says that grading did not finish is
-written before anything else, and replaced when there is more to say.
+There is a valid file at the end, whatever happens. One that says that grading did not finish is
+written first, and replaced when there is more to say.
 """
 
 from __future__ import annotations
@@ -30,18 +30,32 @@ TRIES = 2
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the bundle was built with. `assignment`: its folder, from the bundle's."""
+    """What the bundle was built with.
+
+    Attributes:
+        assignment: The assignment's folder, relative to the bundle's.
+        isolation: The level asked for by name; None for the best.
+        leaderboard: Whether Gradescope shows a leaderboard.
+        seconds: Wall time after which the kit gives up; the platform gives ten minutes.
+    """
 
     assignment: str
     isolation: Literal["bubblewrap", "landlock", "process"] | None = None
     leaderboard: bool = False
-    seconds: float = 540.0  # of the ten minutes that the platform gives; then nobody waits longer
+    seconds: float = 540.0
 
 
 def main(root: Path) -> int:
-    """Grade `root`/submission into `root`/results; the exit code says whether the kit failed."""
+    """Grade `root`/submission into `root`/results.
+
+    Args:
+        root: The platform's folder, `/autograder`.
+
+    Returns:
+        The exit code: 1 if the kit failed, otherwise 0.
+    """
     place = root / "results" / "results.json"
-    write(place, encode(failed("grading did not come to an end")))
+    write(place, encode(failed("grading did not finish")))
     try:
         results = _results(root)
     except AutograderError as error:
@@ -73,7 +87,7 @@ def _results(root: Path) -> Results:
 def _graded(
     assignment: Assignment, submission: Submission, settings: Settings, until: float
 ) -> Result:
-    """The result; once more with a new worker where one died, as long as there is time."""
+    """The result; if a worker dies, a new one tries once more, as long as there is time."""
     for attempt in range(1, TRIES + 1):
         left = until - time.monotonic()
         if left <= 0:
@@ -85,12 +99,12 @@ def _graded(
             try:
                 if worker.isolation == WEAK_ISOLATION and settings.isolation is None:
                     raise MissingRequirement(
-                        "no isolation but a separate process is to be had here, which student code"
+                        "no isolation is available here but a separate process, which student code"
                         " can get out of; `autograder release gradescope --isolation process` makes"
-                        " a bundle that takes it"
+                        " a bundle that accepts it"
                     )
                 result = worker.grade(submission).result
-                worker.kill()  # which is quicker than to let it go
+                worker.kill()  # quicker than an orderly end
                 return result
             except InternalError:
                 if attempt == TRIES and time.monotonic() < until:

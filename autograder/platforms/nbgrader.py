@@ -1,10 +1,10 @@
-"""What stands in for nbgrader's own preprocessors while notebooks of this kit are graded.
+"""Preprocessors that replace nbgrader's own while notebooks of this kit are graded.
 
-`RestoreCells` puts right what a student did to the cells that carry points. `BehindTheWall` takes
-the place of `Execute`: it has the whole submitted folder graded behind the wall and writes score
-and reason into each criterion's cell, in the form in which nbgrader's next steps read them. No
-kernel is started. `OverwriteChanged` and `CheckChanged` are nbgrader's own steps, spared where
-they have nothing to do. Notebooks of other assignments are treated as nbgrader treats them.
+`RestoreCells` repairs what a student did to the cells that carry points. `BehindTheWall` replaces
+`Execute`: it has the whole submitted folder graded behind the wall and writes score and reason into
+each criterion's cell, in the form that nbgrader's next steps read. No kernel is started.
+`OverwriteChanged` and `CheckChanged` are nbgrader's own steps, skipped if they have nothing to do.
+Notebooks of other assignments are treated as nbgrader treats them.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from autograder.platforms.nbgrader_run import Released, next_submitted, run_of, 
 from autograder.results.criterion_keys import results_of
 from autograder.results.result import CriterionResult, Result
 
-# What a criterion that lost nothing says, and one whose reason the policy holds back.
+# The text of a criterion that lost nothing, and of one whose reason the policy holds back.
 KEPT = "All points."
 HELD_BACK = "The course does not show reasons now."
 
 
 class RestoreCells(DeduplicateIds):  # type: ignore[misc] # nbgrader is not typed
-    """Puts back points, types, ids and missing cells as they were released; keeps all answers.
+    """Restores points, types, ids and missing cells as they were released; keeps all answers.
 
-    Runs before nbgrader's own `OverwriteCells`, which stops at some of what it finds here. With a
-    student's first notebook the grading of the whole folder begins.
+    Runs before nbgrader's own `OverwriteCells`, which stops at some of what this repairs. A
+    student's first notebook starts the grading of the whole folder.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        """See nbgrader's preprocessors; `resources["nbgrader"]` tells whose notebook it is."""
+        """See nbgrader's preprocessors; `resources["nbgrader"]` says whose notebook it is."""
         told = resources["nbgrader"]
         run = run_of(self)
         released = run.released(told)
@@ -62,11 +62,11 @@ class RestoreCells(DeduplicateIds):  # type: ignore[misc] # nbgrader is not type
 
 
 class _OfWhatChanged(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader is not typed
-    """A step of nbgrader's that looks at marks, types and locked sources, and at nothing else.
+    """A step of nbgrader's that looks only at marks, types and locked sources of cells.
 
-    Once it has found a notebook's cells in order as they were released, it finds so for every
-    student who has the same ones: so it is left out from the second on. Most of what nbgrader
-    does with a notebook is to ask its gradebook and its schema about such cells.
+    Once it has accepted a notebook's cells as released, it would accept the same cells from every
+    student, so it is skipped from the second student on. Most of nbgrader's time for a notebook
+    goes into asking its gradebook and its schema about such cells.
     """
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
@@ -84,25 +84,31 @@ class _OfWhatChanged(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader is 
 
 
 class OverwriteChanged(_OfWhatChanged, OverwriteCells):  # type: ignore[misc]
-    """nbgrader's `OverwriteCells`, of notebooks that are not as they were released."""
+    """nbgrader's `OverwriteCells`, for notebooks that are not as they were released."""
 
 
 class CheckChanged(_OfWhatChanged, CheckCellMetadata):  # type: ignore[misc]
-    """nbgrader's `CheckCellMetadata`, of notebooks that are not as they were released."""
+    """nbgrader's `CheckCellMetadata`, for notebooks that are not as they were released."""
 
 
 class BehindTheWall(Execute):  # type: ignore[misc] # nbgrader is not typed
     """Grades the student's submitted folder and fills the criteria's cells."""
 
     assignment = Unicode(
-        "", help="The folder of the kit's assignment; else it is looked for from the course."
+        "", help="The folder of the kit's assignment. Default: searched from the course upward."
     ).tag(config=True)
     isolation = Unicode(
-        "", help="bubblewrap, landlock or process; else the best that this machine offers."
+        "", help="bubblewrap, landlock or process. Default: the best level this machine offers."
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Any, km: Any = None) -> tuple[Any, Any]:
-        """See nbgrader's preprocessors. Raises what is not a student's to pay for."""
+        """See nbgrader's preprocessors.
+
+        Raises:
+            InternalError: The kit failed; no score is written.
+            MissingRequirement: Nothing can be graded on this machine.
+            UsageError: The notebook does not fit the assignment.
+        """
         told = resources["nbgrader"]
         run = run_of(self)
         released = run.released(told)
@@ -110,7 +116,7 @@ class BehindTheWall(Execute):  # type: ignore[misc] # nbgrader is not typed
             return super().preprocess(nb, resources, km)  # type: ignore[no-any-return]
         place = submitted(self, told)
         if not place.is_dir():
-            place = Path(resources["metadata"]["path"])  # what was copied of it
+            place = Path(resources["metadata"]["path"])  # nbgrader's copy of it
         result = run.grade(place, told["student"])
         following = next_submitted(self, told)
         if following is not None:
@@ -125,7 +131,12 @@ class BehindTheWall(Execute):  # type: ignore[misc] # nbgrader is not typed
 
 
 def is_explained(assignment: Assignment, due: datetime | None) -> bool:
-    """Whether reasons are shown: by the policy and, where it says so, the date that is due."""
+    """Whether reasons are shown.
+
+    Args:
+        assignment: The assignment, whose policy decides.
+        due: The due date, in UTC and without a time zone; None hides reasons under `after_due`.
+    """
     policy = assignment.feedback.explanations
     if policy == "after_due":
         # nbgrader keeps dates in UTC and without a time zone.
@@ -137,7 +148,15 @@ def is_explained(assignment: Assignment, due: datetime | None) -> bool:
 
 
 def check_points(points: Mapping[str, float], earned: Mapping[str, CriterionResult]) -> None:
-    """Refuse to write scores into cells that were made for other points."""
+    """Make sure that cells and criteria have the same points.
+
+    Args:
+        points: The points of each grade cell.
+        earned: The criteria's results, by the name of their cell.
+
+    Raises:
+        UsageError: They differ: the notebooks are older than the rubric.
+    """
     for name, criterion in earned.items():
         if points.get(name, criterion.max_score) != criterion.max_score:
             raise UsageError(
@@ -150,7 +169,17 @@ def check_points(points: Mapping[str, float], earned: Mapping[str, CriterionResu
 def fill(
     nb: NotebookNode, earned: Mapping[str, CriterionResult], result: Result, explained: bool
 ) -> None:
-    """Write score and reason into every criterion's cell; `UsageError` for a cell that has none."""
+    """Write score and reason into every criterion's cell.
+
+    Args:
+        nb: The notebook; changed in place.
+        earned: The criteria's results, by the name of their cell.
+        result: The whole result, whose notes go under the first criterion.
+        explained: Whether reasons are shown.
+
+    Raises:
+        UsageError: A grade cell with points belongs to no criterion.
+    """
     notes = result.notes
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
@@ -159,10 +188,10 @@ def fill(
         criterion = earned.get(marks["grade_id"])
         if criterion is not None:
             cell.outputs = _outputs(criterion, notes, explained)
-            notes = ()  # once a notebook
+            notes = ()  # once in each notebook
         elif float(marks["points"]) > 0:
             raise UsageError(
-                f"the cell {marks['grade_id']} is an automatic test that no criterion knows;"
+                f"the cell {marks['grade_id']} is an automatic test that belongs to no criterion;"
                 " nothing would run it here: make it a manually graded cell, or add a criterion"
                 " to assignment.toml"
             )
@@ -180,7 +209,7 @@ def _outputs(
         reason = KEPT
     else:
         reason = criterion.message if explained else HELD_BACK
-    # Whoever shows the page is not to take a dollar of a student's for a formula.
+    # A student's dollar sign must not become a formula where the page is shown.
     page = Markup('<div class="tex2jax_ignore mathjax_ignore">{}{}</div>').format(
         prose(reason),
         Markup().join(Markup("<p><em>{}</em></p>").format(one_line(note)) for note in notes),
@@ -188,7 +217,7 @@ def _outputs(
     text = "\n".join([plain(reason), *map(one_line, notes)])
     shown = {"text/html": str(page), "text/plain": text}
     score = {"text/plain": repr(float(criterion.score))}
-    # Not by `v4.new_output`, which validates each: the notebook is validated as a whole anyway.
+    # Not by `v4.new_output`, which validates each output: the whole notebook is validated anyway.
     return [
         from_dict({"output_type": "display_data", "metadata": {}, "data": shown}),
         from_dict(
@@ -205,7 +234,7 @@ def _outputs(
 def _credit(
     absent: Iterable[str], told: Mapping[str, str], earned: Mapping[str, CriterionResult]
 ) -> None:
-    """Names count wherever they are defined, also when a stage's notebook was not handed in."""
+    """Give points for names that are defined elsewhere if a stage's notebook is missing."""
     with Gradebook(told["db_url"]) as gradebook:
         for name in absent:
             notebook = gradebook.find_submission_notebook(name, told["assignment"], told["student"])
@@ -221,7 +250,17 @@ def _credit(
 def restored(
     handed_in: Sequence[NotebookNode], released: Sequence[NotebookNode], log: Any
 ) -> list[NotebookNode]:
-    """The student's cells, each released one once and with its own marks; the missing put back."""
+    """Restore the cells of a notebook.
+
+    Args:
+        handed_in: The student's cells.
+        released: The cells with marks, as released.
+        log: nbgrader's logger, which hears of repairs.
+
+    Returns:
+        The student's cells, each released one exactly once and with its own marks; missing ones
+        are put back.
+    """
     known = {cell.metadata.nbgrader.grade_id: cell for cell in released}
     cells = list(handed_in)
     places: dict[str, int] = {}
@@ -231,7 +270,7 @@ def restored(
         if not isinstance(name, str) or name not in known:
             continue
         if name in places:  # of two with one id the last counts, as in nbgrader
-            log.warning("the cell %s is there twice; the last one counts", name)
+            log.warning("the cell %s appears twice; the last one counts", name)
             continue
         cells[place] = _with_marks(cell, known[name])
         places[name] = place
@@ -254,7 +293,7 @@ def restored(
 
 
 def are_released(cells: Iterable[NotebookNode], released: Released) -> bool:
-    """Whether all cells that have marks are released ones as they were, and none is missing."""
+    """Whether all cells with marks are as they were released, and none is missing."""
     known = {cell.metadata.nbgrader.grade_id: cell for cell in released.cells}
     found = set()
     for cell in cells:

@@ -1,8 +1,8 @@
-"""What one `nbgrader autograde` looks up once, though it goes from notebook to notebook.
+"""What one `nbgrader autograde` looks up once, although it goes from notebook to notebook.
 
-nbgrader makes its preprocessors anew for every notebook. What they share is kept here for as long
-as the command, or the press of the formgrader's button, lasts: the assignment, the notebooks as
-they were released, and the result of the student whose notebooks are being gone through.
+nbgrader makes new preprocessors for every notebook. What they share is kept here for one command,
+or one press of the formgrader's button: the assignment, the notebooks as they were released, and
+the result of the current student.
 """
 
 from __future__ import annotations
@@ -32,16 +32,23 @@ _judges: dict[tuple[Path, str], tuple[str, WarmJudge]] = {}
 
 @dataclass(frozen=True)
 class Released:
-    """One of this kit's notebooks as it was released, by the gradebook."""
+    """One of this kit's notebooks as it was released, from the gradebook.
 
-    cells: tuple[NotebookNode, ...]  # those with marks of nbgrader's; to be copied, not changed
-    points: Mapping[str, float]  # by grade cell
-    due: datetime | None  # in UTC and without a time zone
-    in_order: set[str] = field(default_factory=set)  # steps of nbgrader's that found them so
+    Attributes:
+        cells: The cells with nbgrader's marks; to be copied, not changed.
+        points: The points of each grade cell.
+        due: The due date, in UTC and without a time zone.
+        in_order: nbgrader's steps that have accepted the cells as released.
+    """
+
+    cells: tuple[NotebookNode, ...]
+    points: Mapping[str, float]
+    due: datetime | None
+    in_order: set[str] = field(default_factory=set)
 
 
 class Run:
-    """From the first notebook to the last of one command."""
+    """What is shared from the first notebook of one command to the last."""
 
     def __init__(self, assignment: Assignment, isolation: str) -> None:
         self.assignment = assignment
@@ -54,9 +61,13 @@ class Run:
         self._graded: tuple[Path, Result] | None = None
 
     def released(self, told: Mapping[str, str]) -> Released | None:
-        """The notebook that `told` names; None where it is not of this kit.
+        """The notebook as it was released. The gradebook decides, never a student's file.
 
-        Told by the gradebook, never by a student. told: what nbgrader says of a notebook.
+        Args:
+            told: What nbgrader says about a notebook: assignment, notebook, student, `db_url`.
+
+        Returns:
+            The notebook; None if it is not one of this kit.
         """
         key = told["assignment"], told["notebook"]
         if key not in self._released:
@@ -71,7 +82,7 @@ class Run:
         return self._released[key]
 
     def notebooks(self, told: Mapping[str, str]) -> tuple[str, ...]:
-        """The names of all notebooks of the assignment."""
+        """The names of all notebooks of the assignment that `told` names."""
         if self._names is None:
             with Gradebook(told["db_url"]) as gradebook:
                 notebooks = gradebook.find_assignment(told["assignment"]).notebooks
@@ -85,13 +96,18 @@ class Run:
             self._started().begin(place, student)
 
     def grade(self, place: Path, student: str) -> Result:
-        """The result of a student's folder: one for all its notebooks."""
+        """The result of a student's folder, one for all its notebooks.
+
+        Raises:
+            InternalError: The kit failed.
+            MissingRequirement: Nothing can be graded on this machine.
+        """
         if self._graded is None or self._graded[0] != place:
             self._graded = place, self._started().grade(place, student)
         return self._graded[1]
 
     def _started(self) -> WarmJudge:
-        """The judge of this process, another where something it grades by has changed."""
+        """The judge of this process; a new one if something that it grades by has changed."""
         if self._judge is None:
             key = self.assignment.folder, self._isolation
             digest = grading_key(self.assignment, load_secret(self.assignment)).digest
@@ -109,7 +125,7 @@ _runs: WeakKeyDictionary[Any, Run] = WeakKeyDictionary()
 
 
 def run_of(preprocessor: Any) -> Run:
-    """The run that a preprocessor is part of: all of one have the same exporter."""
+    """The run that a preprocessor belongs to: all preprocessors of a run share an exporter."""
     run = _runs.get(preprocessor.parent) if preprocessor.parent is not None else None
     if run is None:
         settings = preprocessor.config.BehindTheWall
@@ -128,7 +144,7 @@ def submitted(preprocessor: Any, told: Mapping[str, str]) -> Path:
 
 
 def next_submitted(preprocessor: Any, told: Mapping[str, str]) -> tuple[Path, str] | None:
-    """Folder and name of the student whom nbgrader is going to grade next, if that can be told."""
+    """Folder and name of the student whom nbgrader will grade next, if that is known."""
     converter = _converter(preprocessor)
     if converter is None:
         return None
@@ -154,7 +170,7 @@ def next_submitted(preprocessor: Any, told: Mapping[str, str]) -> tuple[Path, st
 
 
 def _converter(preprocessor: Any) -> Any:
-    """nbgrader's `Autograde`, which knows the class; None where the preprocessor is used alone."""
+    """The application `Autograde`, which knows the class; None if the preprocessor runs alone."""
     converter = getattr(preprocessor.parent, "parent", None)
     return converter if hasattr(converter, "assignments") else None
 

@@ -1,4 +1,4 @@
-"""Notebooks as they are released: cells with fixed ids, and the same bytes at every building."""
+"""Notebooks as they are released: cells with fixed ids, and the same bytes on every build."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def raw_cell(name: str, source: str) -> Cell:
 
 
 def notebook_bytes(cells: Iterable[Cell]) -> bytes:
-    """A notebook for a Python kernel, valid and with a line break at its end."""
+    """A valid notebook for a Python kernel, with a line break at its end."""
     notebook = v4.new_notebook(
         cells=list(cells),
         metadata={"kernelspec": KERNEL, "language_info": {"name": "python"}},

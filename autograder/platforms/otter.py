@@ -1,8 +1,8 @@
 """The plugin through which otter-grader asks our judge.
 
 otter runs a submission and its tests in one kernel, in the teacher's own account. So everything
-is done before that: the submission is graded behind the wall, then taken out of otter's reach, and
-otter is given an empty notebook to run. What it finds there is replaced by what the judge found.
+happens before that: the submission is graded behind the wall, then moved out of otter's reach, and
+otter gets an empty notebook to run. What otter finds there is replaced by the judge's results.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HELD_BACK = "The course does not show reasons now."
 
 
 class BehindTheWall(AbstractOtterPlugin):  # type: ignore[misc] # otter is not typed
-    """Grades by the kit's judge. Configuration: `assignment`, `isolation`; both may be left out."""
+    """Grades with the kit's judge. Configuration: `assignment` and `isolation`, both optional."""
 
     def __init__(self, submission_path: str, submission_metadata: Any, plugin_config: Any) -> None:
         super().__init__(submission_path, submission_metadata, plugin_config)
@@ -42,15 +42,16 @@ class BehindTheWall(AbstractOtterPlugin):  # type: ignore[misc] # otter is not t
         self._result: Result | None = None
 
     def during_assign(self, assignment: Any) -> None:
-        """Take the criteria out of what students get: without their test they would seem passed."""
+        """Remove the criteria from what students get: without their test they would seem passed."""
         tests = Path(assignment.get_stu_path("tests"))
         for name in criteria_of(self._assignment):
             (tests / f"{name}.py").unlink(missing_ok=True)
 
     def before_grading(self, config: Any) -> None:
-        """Grade what was handed in, then leave nothing of it where otter would load or run it.
+        """Grade what was handed in, then remove it from where otter would load or run it.
 
-        Not the notebook alone: its log is a pickle, and a file called `torch.py` would be imported.
+        That includes more than the notebook: otter's log is a pickle, and a file called `torch.py`
+        would be imported.
         """
         work = Path(self.submission_path)
         judge = WarmJudge(self._assignment, self._isolation)
@@ -68,13 +69,17 @@ class BehindTheWall(AbstractOtterPlugin):  # type: ignore[misc] # otter is not t
         work.write_text(empty, encoding="utf-8")
 
     def before_execution(self, submission: Any) -> NotebookNode:
-        """An empty notebook takes the place of the submission, whatever that was."""
+        """Replace the submission by an empty notebook."""
         return _empty_notebook()
 
     def after_grading(self, results: GradingResults) -> None:
-        """Put scores and reasons in the place of what the empty notebook got."""
+        """Replace what the empty notebook got by scores and reasons.
+
+        Raises:
+            InternalError: otter failed before, or its notebook does not fit the assignment.
+        """
         if self._result is None or results.has_catastrophic_failure():
-            raise InternalError("otter did not get as far as the judge's results")
+            raise InternalError("otter failed before it reached the judge's results")
         earned = results_of(self._result, self._assignment)
         missing = [name for name in earned if name not in results.results]
         if missing:
@@ -83,7 +88,7 @@ class BehindTheWall(AbstractOtterPlugin):  # type: ignore[misc] # otter is not t
                 " `otter assign` again"
             )
         explained = self._assignment.feedback.explanations == "always"
-        # In the order of the rubric, and without the public checks, which were not run.
+        # In the rubric's order, and without the public checks, which were not run.
         results.results = {name: results.results[name] for name in earned}
         for name, criterion in earned.items():
             _put(results, name, criterion, explained)

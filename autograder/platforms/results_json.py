@@ -1,7 +1,7 @@
-"""`results.json`, the file in which Gradescope looks for what a submission earned.
+"""`results.json`, the file in which Gradescope looks for a submission's results.
 
-The structs are the platform's format, read strictly: what they do not take, the platform would not
-take either. Source: its autograder specification, January 2025.
+The structs are the platform's format, read strictly: what they refuse, the platform would refuse
+too. Source: its autograder specification, January 2025.
 """
 
 from __future__ import annotations
@@ -79,24 +79,32 @@ _STRICTEST = ("never", "after_due", "always")
 
 
 def encode(results: Results) -> bytes:
-    """The bytes of the file; `InternalError` where the platform would not take them."""
+    """The bytes of the file.
+
+    Raises:
+        InternalError: The platform would refuse them.
+    """
     data = msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
     check(data)
     return data
 
 
 def check(data: bytes) -> Results:
-    """Read the file as strictly as the platform may; `InternalError` with what is wrong."""
+    """Read the file as strictly as the platform may.
+
+    Raises:
+        InternalError: The platform would refuse it; says why.
+    """
     try:
         results = msgspec.json.decode(data, type=Results)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InternalError(f"results.json: {error}") from None
     scores = [results.score, *(test.score for test in results.tests)]
     if all(score is None for score in scores):
-        raise InternalError("results.json: neither it nor a test has a score")
+        raise InternalError("results.json: neither the file nor a test has a score")
     for score in scores:
         if score is not None and not math.isfinite(score):
-            raise InternalError(f"results.json: {score} is no score")
+            raise InternalError(f"results.json: {score} is not a score")
     for test in results.tests:
         if test.score is not None and test.max_score is not None and test.score > test.max_score:
             raise InternalError(f"results.json: {test.number} earns more than its maximum")
@@ -104,7 +112,13 @@ def check(data: bytes) -> Results:
 
 
 def results_of(result: Result, assignment: Assignment, *, leaderboard: bool = False) -> Results:
-    """What a submission earned: stages at once, criteria and reasons by the course's policy."""
+    """A result in Gradescope's format: stages at once, criteria and reasons by the course's policy.
+
+    Args:
+        result: The result.
+        assignment: The assignment, whose policy decides what is shown when.
+        leaderboard: Whether to add the score to a leaderboard.
+    """
     if result.score is None:
         return failed(result.message or "the kit failed")
     tests: list[Judged] = []
@@ -135,9 +149,12 @@ def results_of(result: Result, assignment: Assignment, *, leaderboard: bool = Fa
 
 
 def failed(reason: str) -> Results:
-    """For a submission that could not be graded, through no fault of the work.
+    """The file for a submission that the kit failed on.
 
-    The platform wants a number; it is told in words that this one is none.
+    The platform requires a number; the text says that this one does not count.
+
+    Args:
+        reason: What happened.
     """
     said = (
         "**Your work has not been graded.** The autograder itself failed, which is no fault of"
@@ -155,7 +172,7 @@ def failed(reason: str) -> Results:
 
 
 def policy_of(feedback: Feedback) -> str:
-    """When reasons are shown where students hand in as often as they like: the stricter rule."""
+    """When reasons are shown if students can hand in as often as they like: the stricter policy."""
     return min(feedback.explanations, feedback.explanations_online, key=_STRICTEST.index)
 
 

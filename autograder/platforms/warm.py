@@ -1,8 +1,8 @@
-"""A worker that a platform's process keeps: started when first needed, ended after a rest.
+"""A worker that a platform's process keeps: started when first needed, ended when idle.
 
 A platform asks for one submission at a time, and often for the same one again: once for each
-notebook. So results are kept by the digest of what was handed in. What is going to be asked for
-soon can be begun ahead, while the platform does its own part.
+notebook. So results are kept by the digest of what was handed in. A submission that will be asked
+for soon can be started ahead, while the platform does its own part.
 """
 
 from __future__ import annotations
@@ -27,7 +27,13 @@ KEPT_AT_MOST = 64
 
 
 class WarmJudge:
-    """Grades what lies in folders and files; may be used from several threads."""
+    """Grades folders and files; may be used from several threads.
+
+    Args:
+        assignment: The assignment.
+        isolation: The level asked for by name; None for the best.
+        rest_seconds: Idle time after which the worker is ended.
+    """
 
     def __init__(
         self,
@@ -46,10 +52,14 @@ class WarmJudge:
         atexit.register(self.close)
 
     def begin(self, place: Path, name: str) -> None:
-        """Have graded what `grade` is going to be asked for, and go on meanwhile.
+        """Start grading what `grade` will be asked for, and return at once.
 
-        Whatever happens is told by `grade`, which reads the place again: work that has changed
-        in between is graded as it is then.
+        `grade` reads the place again and reports failures: work that has changed in between is
+        graded as it is then.
+
+        Args:
+            place: The folder or file.
+            name: The student's name.
         """
         with suppress(Unreadable):
             submission = read_submission(place, self.assignment.limits, name)
@@ -58,10 +68,18 @@ class WarmJudge:
                 self._lay_down()
 
     def grade(self, place: Path, name: str) -> Result:
-        """The result of what was handed in; one with status `error` where it cannot be read.
+        """Grade what was handed in.
 
-        Raises `InternalError` where the kit failed on it and `MissingRequirement` where nothing
-        can be graded here: neither is a student's to pay for.
+        Args:
+            place: The folder or file.
+            name: The student's name.
+
+        Returns:
+            The result; one with status `error` if the work cannot be read.
+
+        Raises:
+            InternalError: The kit failed on it, which must not cost the student anything.
+            MissingRequirement: Nothing can be graded on this machine.
         """
         try:
             submission = read_submission(place, self.assignment.limits, name)
@@ -73,9 +91,9 @@ class WarmJudge:
         try:
             return future.result().result
         except InternalError:
-            self._forget(future)  # whoever asks again has it tried again
+            self._forget(future)  # the next request tries again
             raise
-        except Exception:  # of everybody, not of this submission
+        except Exception:  # concerns everybody, not this submission
             self.close()
             raise
         finally:
@@ -96,11 +114,11 @@ class WarmJudge:
 
     @property
     def is_awake(self) -> bool:
-        """Whether a worker is there."""
+        """Whether a worker is running."""
         return self._executor is not None
 
     def _asked(self, submission: Submission) -> Future[Graded]:
-        """What has been, is being, or from now on is graded."""
+        """The future of a submission, which is submitted if it has not been."""
         key = f"{submission.name}:{submission.digest}"
         found = self._kept.get(key)
         if found is None:
@@ -114,7 +132,7 @@ class WarmJudge:
         return found
 
     def _worker(self) -> Worker:
-        """A worker behind a wall that holds; nothing is graded before that is known."""
+        """A worker behind a wall that holds; nothing is graded before its level is known."""
         worker = Worker(self.assignment.folder, self._isolation)
         try:
             if worker.isolation == WEAK_ISOLATION and self._isolation is None:
@@ -137,7 +155,7 @@ class WarmJudge:
             self._rest = None
 
     def _lay_down(self) -> None:
-        """Let the worker rest from now on, unless somebody waits for it."""
+        """Start the idle time, unless somebody waits for the worker."""
         self._wake()
         if self._executor is not None and not self._waiting:
             self._rest = threading.Timer(self._rest_seconds, self._retire)

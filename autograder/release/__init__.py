@@ -1,1 +1,1 @@
-"""Everything that is handed out, built from the solutions."""
+"""Everything that is handed out, built from the solutions: template, notebooks, bundles."""

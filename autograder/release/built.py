@@ -1,4 +1,4 @@
-"""What is built: files in memory first, then written, or compared with what lies there."""
+"""Built files: in memory first, then written, or compared with what is on disk."""
 
 from __future__ import annotations
 
@@ -11,9 +11,18 @@ Files = Mapping[str, bytes]
 
 
 def write_files(files: Files, out: Path, *, private: bool = False) -> tuple[Path, ...]:
-    """Write files into a folder; what lies there under other names stays.
+    """Write files into a folder; files with other names stay.
 
-    private: nobody but the owner may read them.
+    Args:
+        files: Contents by path within the folder.
+        out: The folder.
+        private: Whether only the owner may read them.
+
+    Returns:
+        The paths written.
+
+    Raises:
+        MissingRequirement: A file cannot be written.
     """
     written = []
     for name, data in files.items():
@@ -31,9 +40,15 @@ def write_files(files: Files, out: Path, *, private: bool = False) -> tuple[Path
 
 
 def drift(files: Files, out: Path, pattern: str = "*") -> tuple[str, ...]:
-    """What building would change in a folder, one line a file; empty where it is up to date.
+    """What building would change in a folder.
 
-    pattern: which files below the folder belong to what is built.
+    Args:
+        files: Contents by path within the folder.
+        out: The folder.
+        pattern: A glob for the files below the folder that are built.
+
+    Returns:
+        A line for each file; empty if the folder is up to date.
     """
     found = []
     for name, data in files.items():

@@ -1,4 +1,4 @@
-"""`selfcheck/course.json`: what the self-check knows of the course, stubs included."""
+"""`selfcheck/course.json`: what the self-check knows about the course, stubs included."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ def course_json(assignment: Assignment, handouts: str, stubs: Mapping[str, str])
     """The course as the self-check reads it.
 
     Args:
-        handouts: the folder of the handouts within the template.
-        stubs: by stage, the text of its stub.
+        assignment: The assignment.
+        handouts: The folder of the handouts within the template.
+        stubs: The text of each stage's stub, by the stage's id.
     """
     told = {
         "title": assignment.title,
@@ -48,7 +49,7 @@ def course_json(assignment: Assignment, handouts: str, stubs: Mapping[str, str])
 
 
 def section_of(stage: Stage, name: str) -> str:
-    """The handout's section for a name: that of the first criterion which it shows."""
+    """The handout's section for a name: that of the first criterion with a share for it."""
     for criterion in stage.criteria:
         if any(share.name == name for share in criterion.shares):
             return criterion.section

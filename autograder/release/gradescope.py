@@ -1,6 +1,6 @@
 """The zip that Gradescope builds its image from: the kit, the course, two scripts.
 
-Nothing is fetched that is not pinned to the version that this kit runs with where the bundle is
+Everything that is fetched is pinned to the version that this kit runs with where the bundle is
 built. The same sources give the same bytes.
 """
 
@@ -27,7 +27,7 @@ from autograder.sandbox.host.ladder import wished
 DISTRIBUTION = "attention-autograder"
 TORCH_INDEX = "https://download.pytorch.org/whl/cpu"
 COURSE = "course"
-# What grades there needs no pages of its own to build, and no bytes of other versions.
+# Not needed for grading, or compiled by other versions of Python.
 LEFT_OUT = ("__pycache__", "_assignments", "solutions", "student_template")
 EXECUTABLE = ("run_autograder", "setup.sh")
 SECRET = "secret"
@@ -87,9 +87,22 @@ exit 0  # a result was written, whatever it says
 def bundle_files(
     assignment: Assignment, isolation: str | None = None, leaderboard: bool = False
 ) -> Files:
-    """Everything in the zip: path to content."""
+    """Everything in the zip.
+
+    Args:
+        assignment: The assignment; its secret goes in, if there is one.
+        isolation: The level that the bundle asks for; None for the best.
+        leaderboard: Whether Gradescope shows a leaderboard.
+
+    Returns:
+        Contents by path, sorted.
+
+    Raises:
+        UsageError: There is no such level of isolation.
+        InternalError: A requirement is not installed, so its version cannot be pinned.
+    """
     if isolation is not None:
-        wished(isolation)  # UsageError for a level that there is not
+        wished(isolation)  # UsageError for an unknown level
     pins = dict(pinned(DISTRIBUTION))
     torch = pins.pop("torch")
     top = Path(os.path.commonpath([assignment.folder, assignment.solutions]))
@@ -115,7 +128,7 @@ def bundle_files(
 
 
 def bundle(files: Files) -> bytes:
-    """The zip."""
+    """Pack the files; the two scripts are executable, the secret is readable to its owner only."""
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
@@ -128,7 +141,14 @@ def bundle(files: Files) -> bytes:
 
 
 def pinned(distribution: str) -> Iterator[tuple[str, str]]:
-    """What a distribution needs on Linux, in all: names and the versions that are installed."""
+    """All requirements of a distribution on Linux, direct and indirect.
+
+    Yields:
+        Names and the versions that are installed, sorted.
+
+    Raises:
+        InternalError: One is not installed.
+    """
     found: dict[str, str] = {}
     waiting = [Requirement(each) for each in requires(distribution) or ()]
     while waiting:
@@ -142,7 +162,7 @@ def pinned(distribution: str) -> Iterator[tuple[str, str]]:
             found[name] = version(name).partition("+")[0]  # without a build's own mark
         except PackageNotFoundError:
             raise InternalError(
-                f"{name} is not installed here, so its version cannot be told"
+                f"{name} is not installed here, so its version cannot be pinned"
             ) from None
         waiting += [Requirement(each) for each in requires(name) or ()]
         for extra in wanted.extras:
@@ -155,7 +175,7 @@ def pinned(distribution: str) -> Iterator[tuple[str, str]]:
 
 
 def _tree(folder: Path, name: str) -> dict[str, bytes]:
-    """The files of a folder, caches and what is no part of it apart."""
+    """The files of a folder, without caches and other things that do not belong to it."""
     return {
         f"{name}/{path.relative_to(folder).as_posix()}": path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -1,7 +1,7 @@
 """The table in each handout that says what is judged and for how many points.
 
-It stands between two comments and is built from `assignment.toml`, so that what students are told
-and what is graded cannot part ways.
+It stands between two comments and is built from `assignment.toml`, so that what students read and
+what is graded stay the same.
 """
 
 from autograder.assignment.assignment import Share, Stage
@@ -12,7 +12,11 @@ END = "<!-- end of rubric -->\n"
 
 
 def with_rubric(handout: str, stage: Stage) -> str:
-    """A handout's text with the stage's rubric as it is now."""
+    """A handout's text with the stage's current rubric.
+
+    Raises:
+        UsageError: The handout lacks the two comments.
+    """
     before, begun, rest = handout.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not (begun and ended):
@@ -30,7 +34,7 @@ def rubric(stage: Stage) -> str:
             f" | {', '.join(map(_share, criterion.shares))} |"
             for criterion in stage.criteria
         ),
-        f"| together | {stage.points} | |",
+        f"| total | {stage.points} | |",
     ]
     return "\n".join(rows) + "\n"
 

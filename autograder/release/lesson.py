@@ -1,7 +1,7 @@
-"""A stage as something to be read and written from top to bottom, which is what a notebook is.
+"""A stage as a notebook has it: to be read and written from top to bottom.
 
-Everything comes from where it stands already: the text from the handout, the exercises from the
-solution, the public checks from the template, points and criteria from `assignment.toml`.
+The text comes from the handout, the exercises from the solution, the public checks from the
+template, points and criteria from `assignment.toml`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FIGURE = re.compile(r"!\[[^\]]*\]\(([^)\s]+)[^)]*\)")
 
 @dataclass(frozen=True)
 class Exercise:
-    """A function or class to write: its solution, in its marks, and the checks that go with it."""
+    """A function or class to write: its solution with its marks, and its public checks."""
 
     name: str
     solution: str
@@ -31,15 +31,26 @@ class Exercise:
 
 @dataclass(frozen=True)
 class Lesson:
-    """One stage."""
+    """One stage.
+
+    Attributes:
+        stage: The stage.
+        number: Its number, from 1.
+        before: The handout's sections up to where code is written.
+        after: The sections after that.
+        figures: The files beside the handout that it shows.
+        introduction: The solution's docstring: what letters and shapes mean.
+        imports: What solutions and stubs import, except from other stages.
+        exercises: The names to write, in order.
+    """
 
     stage: Stage
     number: int
-    before: tuple[str, ...]  # the handout's sections up to where code is written
-    after: tuple[str, ...]  # and those that are read afterwards
-    figures: tuple[str, ...]  # files beside the handout that it shows
-    introduction: str  # the solution's docstring: what letters and shapes mean
-    imports: str  # what solutions and stubs need, the other stages apart
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    figures: tuple[str, ...]
+    introduction: str
+    imports: str
     exercises: tuple[Exercise, ...]
 
 
@@ -51,7 +62,7 @@ def lessons_of(assignment: Assignment) -> tuple[Lesson, ...]:
 
 
 def figure_files(lesson: Lesson) -> dict[str, bytes]:
-    """The figures of a lesson's handout: path beside it to content."""
+    """The figures of a lesson's handout: contents by path relative to it."""
     folder = lesson.stage.handout.parent
     return {path: (folder / path).read_bytes() for path in lesson.figures}
 
@@ -95,7 +106,7 @@ def _exercises(
     for check in checks_of(assignment, stage):
         known = [name for name in order if name in check.subjects]
         if not known:
-            raise InternalError(f"{check.name} looks at no name of the stage {stage.id}")
+            raise InternalError(f"{check.name} tests no name of the stage {stage.id}")
         belongs[known[-1]].append(check)
     lines = source.splitlines()
     return tuple(
@@ -109,7 +120,7 @@ def _exercises(
 
 
 def _last_line(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> int:
-    """Where a definition ends, comments after its last statement (the closing mark) included."""
+    """The last line of a definition, including comments after it, such as the closing mark."""
     last = node.end_lineno or node.lineno
     while last < len(lines) and (not lines[last].strip() or lines[last].startswith("    ")):
         last += 1
@@ -119,7 +130,7 @@ def _last_line(node: ast.FunctionDef | ast.ClassDef, lines: list[str]) -> int:
 
 
 def _sections(handout: str) -> tuple[str, ...]:
-    """A handout cut before its headings; what stands in fences is no heading."""
+    """A handout cut before each heading; lines in code fences are not headings."""
     sections: list[list[str]] = [[]]
     fenced = False
     for line in handout.splitlines():
@@ -141,7 +152,7 @@ def _figures(handout: str, folder: Path) -> tuple[str, ...]:
 
 
 def _imports(module: ast.Module) -> str:
-    """A solution's imports, but for those from other stages, which notebooks get otherwise."""
+    """A solution's imports, except those from other stages, which notebooks get differently."""
     return "\n".join(
         ast.unparse(node)
         for node in module.body

@@ -1,8 +1,8 @@
 """`selfcheck/mistakes.json`: what known mistakes give on public inputs, as numbers.
 
-The catalogue's steps are run here, and only what comes out is released: a sample of the numbers
-for each mistake, and the words that the catalogue has for it. So the self-check can name a
-mistake, and holds neither a solution nor an input of the hidden checks.
+The catalogue's steps are run here, and only their outputs are released: a sample of the numbers for
+each mistake, and the catalogue's text about it. So the self-check can name a mistake although it
+holds neither a solution nor an input of the hidden checks.
 
 It is all computed in float64, of which `_steady` keeps what every processor agrees on.
 """
@@ -31,7 +31,7 @@ STEADY = 9  # significant digits in which sums in float64 agree, in whatever ord
 MOST_NUMBERS = 32  # of one output; enough to tell all mistakes apart
 APART = 3e-3  # of the output's scale: what is closer than this counts as the same
 
-#: Title and message where the catalogue's own words hold a line of a solution.
+#: Title and message of mistakes whose text in the catalogue contains a line of a solution.
 OTHER_WORDS = {
     "super-init-missing": (
         "the base class is not set up",
@@ -52,7 +52,7 @@ class Probe:
 
 
 def mistakes_json(assignment: Assignment) -> str:
-    """The mistakes of all stages, one line each."""
+    """The mistakes of all stages as JSON, one line for each."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # small tensors: waking more threads takes longer than the work
     try:
@@ -86,7 +86,7 @@ def _mistakes(assignment: Assignment) -> str:
 
 
 def probes_of(name: str, sample: Sample) -> tuple[Probe, ...]:
-    """The public inputs of a name; none where it is known by other means."""
+    """The public inputs of a name; empty if its mistakes are recognised in another way."""
     match name:
         case "attention_scores" | "context_vector":
             tokens = _short(sample.numbers("tokens", 5, 3, reach=1.5))
@@ -130,7 +130,7 @@ def _call(given: Given, *arguments: Tensor) -> Probe:
 
 
 def _short(tensor: Tensor) -> Tensor:
-    """The tensor as it will be read back: with so many digits."""
+    """The tensor as it will be read back, rounded."""
     return torch.tensor(rounded(tensor, DIGITS), dtype=torch.float64)
 
 
@@ -147,7 +147,7 @@ def _module(name: str, sizes: Sizes, sample: Sample) -> Probe:
 
 
 def _wrapper(sizes: Sizes, sample: Sample) -> Probe:
-    """Heads with weights of their own; what each gives is worked out by the right chain."""
+    """Heads with weights of their own; the right chain computes what each returns."""
     causal = load_catalogue("autograder.attention.misconceptions.causal").chains["CausalAttention"]
     single = Sizes(
         sizes.d_in, sizes.d_out, sizes.tokens, sizes.batch, context_length=sizes.context_length

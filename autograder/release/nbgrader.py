@@ -1,8 +1,8 @@
-"""Source notebooks for nbgrader, one a stage, and the lines of its configuration.
+"""Source notebooks for nbgrader, one for each stage, and the lines of its configuration.
 
-They go through `nbgrader generate_assignment` as any others. A criterion is a grade cell that
-holds no test: it names the criterion, and `autograder.platforms.nbgrader` fills it. Public checks
-are grade cells of no points, since those are what `nbgrader validate` looks at.
+They go through `nbgrader generate_assignment` like any others. A criterion is a grade cell without
+a test: it names the criterion, and `autograder.platforms.nbgrader` fills it. Public checks are
+grade cells worth no points, since only grade cells are run by `nbgrader validate`.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ from autograder.platforms.nbgrader import (
 c = get_config()
 c.Autograde.sanitize_preprocessors = [
     preprocessors.ClearOutput,
-    RestoreCells,  # in the place of DeduplicateIds
+    RestoreCells,  # instead of DeduplicateIds
     preprocessors.OverwriteKernelspec,
-    OverwriteChanged,  # OverwriteCells and CheckCellMetadata, where there is anything to do
+    OverwriteChanged,  # OverwriteCells and CheckCellMetadata, if there is anything to do
     CheckChanged,
 ]
 c.OverwriteCells.add_missing_cells = True
 c.Autograde.autograde_preprocessors = [
-    BehindTheWall,  # in the place of Execute
+    BehindTheWall,  # instead of Execute
     preprocessors.IgnorePattern,
     ClearMetadataPreprocessor,
     preprocessors.LimitOutput,
@@ -58,20 +58,20 @@ c.Autograde.autograde_preprocessors = [
 
 _HEAD = """\
 *You write in this notebook, in the cells below "{here}". Where the text names a file
-`{package}/{module}.py`, those cells are meant. Keep the names of functions and classes, and their
-arguments; add cells of your own as you like. Cells with "public check" tell how far you are.*"""
+`{package}/{module}.py`, it means those cells. Keep the names of functions and classes, and their
+arguments; add cells of your own as you like. Cells with "public check" show how far you are.*"""
 
 _EARLIER = """\
-# Brings in what you wrote in the stages before, from their notebooks as they were saved last.
+# Brings in what you wrote in earlier stages, from their notebooks as last saved.
 %run {notebook}.ipynb"""
 
 _JUDGED = """\
 ## Points
 
 Your points come from hidden checks, after you have handed in. They try what the public checks
-cannot show: other sizes, larger numbers, batches of different sequences. The cells below have a
-line for each thing that is judged; there is nothing to write or run in them. When your work comes
-back, score and reason stand under them."""
+cannot show: other sizes, larger numbers, batches of different sequences. Each cell below stands for
+one criterion; there is nothing to write or run in them. When your work comes back, score and reason
+appear under each."""
 
 _NOTICE = """\
 # Nothing to do here.
@@ -80,7 +80,7 @@ import os
 NOTICE = (
     "NOT GRADED, and no zeros given: the notebooks of the attention autograder need the lines that"
     " `autograder release nbgrader` wrote into nbgrader_config.py, and the autograder installed"
-    " beside nbgrader. Put them there and autograde again."
+    " beside nbgrader. Add them and autograde again."
 )
 NOTICE if os.environ.get("NBGRADER_EXECUTION") == "autograde" else None"""
 
@@ -92,14 +92,24 @@ float("inf") if __import__("os").environ.get("NBGRADER_EXECUTION") == "autograde
 
 
 def nbgrader_files(assignment: Assignment, out: Path, named: Path | None = None) -> Files:
-    """Everything that is built into a course's folder: path within it to content.
+    """Everything that is built into a course's folder.
 
-    named: the assignment as it was named by hand, to be named in the configuration as well.
+    Args:
+        assignment: The assignment.
+        out: The course's folder; other lines of its configuration are kept.
+        named: The assignment's folder if graders would not find it by themselves; it is written
+            into the configuration.
+
+    Returns:
+        Contents by path within the folder.
+
+    Raises:
+        MissingRequirement: nbgrader is not installed.
+        UsageError: The configuration has lost one of the kit's two marks.
     """
     if find_spec("nbgrader") is None:
         raise MissingRequirement(
-            "nbgrader is not installed; it comes with the extra: pip install"
-            " 'attention-autograder[nbgrader]'"
+            "nbgrader is not installed: pip install 'attention-autograder[nbgrader]'"
         )
     files: dict[str, bytes] = {}
     source = f"source/{assignment.id}"
@@ -116,7 +126,7 @@ def nbgrader_files(assignment: Assignment, out: Path, named: Path | None = None)
 
 
 def notebook_name(stage: Stage) -> str:
-    """What a stage's notebook is called: as its handout, so that the order is told."""
+    """The name of a stage's notebook: its handout's, which begins with the stage's number."""
     return stage.handout.stem
 
 
@@ -162,7 +172,7 @@ def _criterion_cell(stage: Stage, criterion: Criterion) -> Cell:
 def _marks(
     name: str, *, solution: bool = False, locked: bool = False, points: int | None = None
 ) -> dict[str, Any]:
-    """nbgrader's marks: an answer, a cell to be read only, or one that carries points."""
+    """Marks for nbgrader: an answer, a read-only cell, or one that carries points."""
     marks: dict[str, Any] = {
         "schema_version": 3,
         "grade_id": name,
@@ -177,18 +187,18 @@ def _marks(
 
 
 def _validate(cells: list[Cell]) -> None:
-    """What nbgrader would say to these cells, said now."""
+    """Have nbgrader validate the cells now rather than when they are released."""
     from nbformat import v4
     from nbgrader.nbgraderformat import MetadataValidator, ValidationError
 
     try:
         MetadataValidator().validate_nb(v4.new_notebook(cells=cells))
     except ValidationError as error:
-        raise InternalError(f"nbgrader does not take the notebooks: {error}") from None
+        raise InternalError(f"nbgrader refuses the notebooks: {error}") from None
 
 
 def _config(out: Path, named: Path | None) -> str:
-    """The course's configuration with the kit's lines in it, everything else as it was."""
+    """The course's configuration with the kit's lines in it, and everything else as it was."""
     lines = _LINES
     if named is not None:
         lines += f"c.BehindTheWall.assignment = {str(find_assignment(named).parent)!r}\n"
@@ -202,5 +212,5 @@ def _config(out: Path, named: Path | None) -> str:
     before, begun, rest = text.partition(BEGIN)
     _, ended, after = rest.partition(END)
     if not (begun and ended):
-        raise UsageError(f"{file}: one of the lines {BEGIN.strip()!r} and {END.strip()!r} is gone")
+        raise UsageError(f"{file}: a line is missing: {BEGIN.strip()!r} or {END.strip()!r}")
     return f"{before}{block}{after}"

@@ -1,7 +1,7 @@
-"""Notebooks for people who learn by themselves, one a stage.
+"""Notebooks for people who learn by themselves, one for each stage.
 
-The handout's text, a cell for each name to write, and a cell that checks. Built from the same
-handouts and stubs as everything else; the self-check lies in the folder beside.
+Each has the handout's text, a cell for each name to write, and a cell that checks. They are built
+from the same handouts and stubs as everything else; the self-check is in the folder beside.
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ def plain_notebook(assignment: Assignment, stage: Stage, handout: str, stub: str
     """The notebook of one stage as the text of an `.ipynb` file.
 
     Args:
-        handout: the stage's handout with its rubric.
-        stub: the stage's stub.
+        assignment: The assignment.
+        stage: The stage.
+        handout: The stage's handout with its rubric.
+        stub: The stage's stub.
     """
     titles = dict(_titles(handout))
     before, after = _around_code(_with_links_that_work(handout, titles))
@@ -67,7 +69,7 @@ def plain_notebook(assignment: Assignment, stage: Stage, handout: str, stub: str
 
 
 def sources(notebook: str) -> str:
-    """What stands in a notebook's cells, one after the other."""
+    """The sources of a notebook's cells, joined."""
     cells = nbformat.reads(notebook, as_version=4).cells
     return "\n".join(cell.source for cell in cells)
 

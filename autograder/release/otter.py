@@ -1,8 +1,8 @@
 """The notebook that `otter assign` takes, with all stages in it.
 
-Each name to write is a question whose tests are the public checks; otter counts them when a
-student runs them, and when work is graded they are left out. Each criterion is a question with the
-criterion's points and one hidden test that cannot pass by itself: the plugin
+Each name to write is a question whose tests are the public checks; they count when a student runs
+them, and are left out when work is graded. Each criterion is a question with the criterion's points
+and one hidden test that cannot pass by itself: the plugin
 `autograder.platforms.otter.BehindTheWall` decides it.
 """
 
@@ -47,9 +47,9 @@ _HEAD = """\
 # {title}
 
 *You write in this notebook, in the cells that raise an error now. Where the text names a file in
-`{package}/`, the cells of that stage are meant. Keep the names of functions and classes, and their
+`{package}/`, it means the cells of that stage. Keep the names of functions and classes, and their
 arguments; add cells of your own as you like. `grader.check(...)` runs the public checks of a name.
-They tell how far you are. Your points come from hidden checks, after you have handed in.*"""
+They show how far you are. Your points come from hidden checks, after you have handed in.*"""
 
 _TEST = '''\
 """ # BEGIN TEST CONFIG
@@ -68,14 +68,22 @@ def hidden_checks_decide():
 
 
 def otter_files(assignment: Assignment, named: Path | None = None) -> Files:
-    """Everything that is built: path within the folder to content.
+    """Everything that is built.
 
-    named: the assignment as it was named by hand, to be named in the configuration as well.
+    Args:
+        assignment: The assignment.
+        named: The assignment's folder if graders would not find it by themselves; it is written
+            into the configuration.
+
+    Returns:
+        Contents by path within the folder.
+
+    Raises:
+        MissingRequirement: otter-grader is not installed.
     """
     if find_spec("otter") is None:
         raise MissingRequirement(
-            "otter-grader is not installed; it comes with the extra: pip install"
-            " 'attention-autograder[otter]'"
+            "otter-grader is not installed: pip install 'attention-autograder[otter]'"
         )
     lessons = lessons_of(assignment)
     figures: dict[str, bytes] = {}
@@ -135,7 +143,7 @@ def _exercise(exercise: Exercise) -> Iterator[Cell]:
 
 
 def _solution(source: str) -> str:
-    """A solution in otter's marks, with what students get instead of it."""
+    """A solution with otter's marks, and what students get instead of it."""
     lines = []
     for line in source.splitlines():
         margin = line[: len(line) - len(line.lstrip())]
@@ -154,7 +162,7 @@ def _solution(source: str) -> str:
 
 
 def _test(check: PublicCheck) -> str:
-    """A check as one function whose parameters otter fills from the notebook."""
+    """A check as one function; otter fills its parameters from the notebook."""
     words = check.name.removeprefix("test_").replace("_", " ")
     body = textwrap.indent(cell_of([check], "# What is checked, and then the check."), "    ")
     parameters = ", ".join([RUNNER, *check.subjects])

@@ -1,8 +1,8 @@
-"""The public checks as notebooks carry them, made from those of the template.
+"""The public checks as notebooks have them, made from those of the template.
 
-In a notebook there are no modules of the student's and no pytest: `causal.softmax` becomes
-`softmax`, fixtures and settings are filled in by `public_check`, which a cell near the top
-defines. What the checks ask stays word for word.
+A notebook has neither student modules nor pytest: `causal.softmax` becomes `softmax`, and fixtures
+and settings are filled in by `public_check`, which a cell near the top defines. The checks
+themselves stay word for word.
 """
 
 from __future__ import annotations
@@ -54,18 +54,32 @@ Definition = ast.FunctionDef | ast.Assign
 
 @dataclass(frozen=True)
 class PublicCheck:
-    """One check: its function, what it leans on, what it is run with."""
+    """One check.
+
+    Attributes:
+        name: The name of its function.
+        subjects: The assignment's names that it needs, in their order.
+        imports: The imports that it needs, as source.
+        leans_on: The constants and functions that it needs, as source.
+        source: Its function.
+        settings: Parameters and lists of their values, both as source.
+    """
 
     name: str
-    subjects: tuple[str, ...]  # the names of the assignment that it needs, in their order
+    subjects: tuple[str, ...]
     imports: tuple[str, ...]
-    leans_on: tuple[str, ...]  # constants and functions, as source
+    leans_on: tuple[str, ...]
     source: str
-    settings: tuple[tuple[str, str], ...]  # parameter and list, both as source
+    settings: tuple[tuple[str, str], ...]
 
 
 def checks_of(assignment: Assignment, stage: Stage) -> tuple[PublicCheck, ...]:
-    """The public checks of a stage, in the order in which they are written."""
+    """The public checks of a stage, in the order in which they are written.
+
+    Raises:
+        UsageError: The assignment has no public checks.
+        InternalError: A check uses something of pytest that notebooks cannot have.
+    """
     file = _only(sorted(_tests(assignment).glob(f"test_*_{stage.module}.py")), stage)
     return tuple(_Reader(assignment, stage, file).checks())
 
@@ -97,7 +111,7 @@ def _fixtures(module: ast.Module) -> list[str]:
 
 
 def cell_of(checks: Iterable[PublicCheck], title: str) -> str:
-    """One cell with several checks: what they lean on once, the checks, the calls."""
+    """One cell with several checks: what they need, once; the checks; the calls."""
     taken = tuple(checks)
     imports = dict.fromkeys(line for check in taken for line in check.imports)
     leans_on = dict.fromkeys(text for check in taken for text in check.leans_on)
@@ -200,7 +214,7 @@ Edit = tuple[ast.AST, str]
 
 
 def _without_pytest(source: str, node: ast.AST) -> list[Edit]:
-    """What of pytest stands in a check, said without it."""
+    """Replacements for what a check uses of pytest."""
     edits: list[Edit] = []
     for each in ast.walk(node):
         if isinstance(each, ast.Call) and ast.unparse(each.func) == "pytest.fail":
@@ -232,13 +246,13 @@ def _edited(source: str, node: Definition, edits: list[Edit], file: Path) -> str
     text = data[begin:end].decode()
     if "pytest" in _identifiers(textwrap.dedent(text)):
         raise InternalError(
-            f"{file.name}: {text.splitlines()[0]} needs pytest, which notebooks have not"
+            f"{file.name}: {text.splitlines()[0]} needs pytest, which notebooks do not have"
         )
     return text
 
 
 def _imports(module: ast.Module, text: str) -> tuple[str, ...]:
-    """Those of a file's imports that a text needs; pytest and the student's own are no more."""
+    """The imports of a file that a text needs, without pytest and the student's own modules."""
     used = _identifiers(text)
     found = ["import unittest"] if "unittest" in used else []
     for node in module.body:
@@ -270,9 +284,7 @@ def _tests(assignment: Assignment) -> Path:
         )
     tests = assignment.template / "tests"
     if not tests.is_dir():
-        raise UsageError(
-            f"{tests}: no such folder; the public checks of the notebooks come from it"
-        )
+        raise UsageError(f"{tests}: no such folder; the notebooks' public checks come from it")
     return tests
 
 

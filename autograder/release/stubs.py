@@ -1,9 +1,9 @@
 """From a solution's source to the stub that a student receives.
 
-A solution stands between nbgrader's marks, `### BEGIN SOLUTION` and `### END SOLUTION`, and the
-marks hold the whole body of a function. They are lines, so they are replaced as lines and every
-other line stays as it was written; the syntax tree then proves that the stub kept each signature
-and docstring, and nothing of a body.
+A solution stands between nbgrader's marks, `### BEGIN SOLUTION` and `### END SOLUTION`, which
+enclose the whole body of a function. Whole lines are replaced, so every other line stays as it was
+written; the syntax tree then proves that the stub kept each signature and docstring, and nothing
+of a body.
 """
 
 import ast
@@ -30,7 +30,7 @@ class Region(NamedTuple):
 
 
 class Body(NamedTuple):
-    """What a function does, apart from its docstring, and whose it is."""
+    """The lines of a function's body without its docstring, and the function's name."""
 
     owner: str  # such as `softmax` or `CausalAttention.forward`
     first: int
@@ -42,9 +42,12 @@ def stub(source: str, file: str, message: Callable[[str], str]) -> str:
     """Replace every solution by a `NotImplementedError`.
 
     Args:
-        source: the solution's source.
-        file: its name, for error messages.
-        message: what the error says, given the name of what is to be written.
+        source: The solution's source.
+        file: Its name, for error messages.
+        message: What the error says, given the name of what is to be written.
+
+    Raises:
+        InternalError: A mark has no partner, or does not enclose a function's whole body.
     """
     lines = source.splitlines()
     regions = find_regions(source, file)
@@ -62,7 +65,15 @@ def stub(source: str, file: str, message: Callable[[str], str]) -> str:
 
 
 def find_regions(source: str, file: str) -> tuple[Region, ...]:
-    """The regions between the marks; `InternalError` where a mark has no partner."""
+    """The regions between the marks.
+
+    Args:
+        source: The solution's source.
+        file: Its name, for error messages.
+
+    Raises:
+        InternalError: A mark has no partner.
+    """
     regions: list[Region] = []
     begun: int | None = None
     for number, line in enumerate(source.splitlines(), start=1):
@@ -80,7 +91,11 @@ def find_regions(source: str, file: str) -> tuple[Region, ...]:
 
 
 def solution_lines(source: str, file: str) -> frozenset[str]:
-    """The lines of all solutions that would give one away, without their white space."""
+    """The lines of all solutions that would give one away, without white space.
+
+    Raises:
+        InternalError: See `find_regions`.
+    """
     lines = source.splitlines()
     inside = (
         _squeezed(line)
@@ -91,7 +106,7 @@ def solution_lines(source: str, file: str) -> frozenset[str]:
 
 
 def leaks(released: str, secrets: Iterable[str]) -> tuple[str, ...]:
-    """Those of the solutions' lines that a text holds, in whatever white space."""
+    """The lines of solutions that a text contains, whatever its white space."""
     text = _squeezed(released)
     return tuple(secret for secret in sorted(secrets) if secret in text)
 
@@ -135,7 +150,7 @@ def _raise(message: str, column: int) -> list[str]:
 
 
 def _without_unused_imports(text: str) -> str:
-    """Take out what only solutions needed; a module of the student's own package stays."""
+    """Remove imports that only solutions need; imports from the student's own package stay."""
     module = ast.parse(text)
     used = {node.id for node in ast.walk(module) if isinstance(node, ast.Name)}
     lines = text.splitlines()
@@ -150,7 +165,7 @@ def _without_unused_imports(text: str) -> str:
 
 
 def _prove(source: str, text: str, file: str) -> None:
-    """The stub promises what the solution promises, and holds no body."""
+    """Make sure that the stub has the solution's signatures and docstrings, and no body."""
     promised, kept = (_promises(ast.parse(each)) for each in (source, text))
     if promised != kept:
         raise InternalError(f"{file}: the stub lost a signature or a docstring")

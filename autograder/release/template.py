@@ -1,8 +1,8 @@
 """The folder that a student receives.
 
-Stubs, handouts and notebooks in it are built, and what the self-check knows of them. The
-self-check itself, the public checks, the README and the project file are written by hand and live
-in the assignment's template folder; a template that is built elsewhere gets copies of them.
+Stubs, handouts, notebooks and the self-check's data are built. The self-check itself, the public
+checks, the README and the project file are written by hand and kept in the assignment's template
+folder; a template that is built elsewhere gets copies of them.
 """
 
 import re
@@ -25,7 +25,15 @@ SELFCHECK = "selfcheck"
 
 
 def template_files(assignment: Assignment) -> dict[str, str]:
-    """The files that are built: path within the template to text."""
+    """The files that are built.
+
+    Returns:
+        Texts by path within the template.
+
+    Raises:
+        InternalError: A file would give a solution away.
+        UsageError: A handout lacks the place for its rubric, or shows an unknown figure.
+    """
     package = assignment.solutions.name
     files = {f"{package}/__init__.py": _read(assignment.solutions / "__init__.py")}
     for stage in assignment.stages:
@@ -48,10 +56,21 @@ def template_files(assignment: Assignment) -> dict[str, str]:
 
 
 def build_template(assignment: Assignment, out: Path) -> tuple[Path, ...]:
-    """Write the template into a folder and return the files that were built.
+    """Write the template into a folder.
 
-    Stubs and handouts that are there are overwritten; nothing is deleted. In the assignment's own
-    template folder the handouts' originals are brought up to date as well.
+    Existing stubs and handouts are overwritten; nothing is deleted. In the assignment's own
+    template folder, the rubrics in the handouts' originals are updated as well.
+
+    Args:
+        assignment: The assignment.
+        out: The folder.
+
+    Returns:
+        The paths of the files that were built.
+
+    Raises:
+        UsageError: Stubs would overwrite the solutions.
+        InternalError: A file would give a solution away.
     """
     files = template_files(assignment)
     if (out / assignment.solutions.name).resolve() == assignment.solutions:
@@ -82,19 +101,25 @@ def build_figures(assignment: Assignment) -> tuple[Path, ...]:
 
 
 def figures_shown(assignment: Assignment) -> dict[str, str]:
-    """The figures that the handouts show: path beside the handouts to text."""
+    """The figures that the handouts show: texts by path relative to the handouts.
+
+    Raises:
+        UsageError: A handout shows a figure that the kit does not draw.
+    """
     drawn = figure_files()
     shown: dict[str, str] = {}
     for stage in assignment.stages:
         for name in re.findall(rf"\]\({FIGURES}/([^)]+)\)", _read(stage.handout)):
             if name not in drawn:
-                raise UsageError(f"{stage.handout.name} shows {FIGURES}/{name}, which nobody draws")
+                raise UsageError(
+                    f"{stage.handout.name} shows {FIGURES}/{name}, which the kit does not draw"
+                )
             shown[f"{FIGURES}/{name}"] = drawn[name]
     return shown
 
 
 def check_drift(assignment: Assignment, out: Path) -> tuple[str, ...]:
-    """What building would change in a folder, one line a file; empty where it is up to date."""
+    """What building would change in a folder, one line for each file; empty if nothing."""
     files = template_files(assignment)
     drift = []
     for name, text in files.items():
@@ -117,7 +142,7 @@ def check_drift(assignment: Assignment, out: Path) -> tuple[str, ...]:
 
 
 def solution_lines(assignment: Assignment) -> frozenset[str]:
-    """The telling lines of all solutions, as `stubs.leaks` wants them."""
+    """The lines of all solutions that would give one away, as `stubs.leaks` takes them."""
     lines: frozenset[str] = frozenset()
     for stage in assignment.stages:
         file = assignment.solutions / f"{stage.module}.py"
@@ -134,7 +159,7 @@ def _stub(assignment: Assignment, stage: Stage) -> str:
 
     header = (
         f"# Stage {number} of {len(assignment.stages)}: {stage.title}.\n"
-        f"# What to write, and how it is judged, is told in {HANDOUTS}/{stage.handout.name}.\n"
+        f"# {HANDOUTS}/{stage.handout.name} says what to write and how it is judged.\n"
         "# Put your code where an error is raised now. Names and arguments stay as they are.\n\n"
     )
     return header + stubs.stub(_read(file), file.name, message)

@@ -1,4 +1,4 @@
-"""What a criterion is called in a gradebook that is not ours: one name, in every notebook."""
+"""What a criterion is called in another tool's gradebook: one name, in every notebook."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def criteria_of(assignment: Assignment) -> dict[str, tuple[Stage, Criterion]]:
 
 
 def results_of(result: Result, assignment: Assignment) -> dict[str, CriterionResult]:
-    """What every criterion earned, by its name; nothing, where the work could not be read."""
+    """What every criterion earned, by its name; no points if the work could not be read."""
     return dict(_results_of(result, assignment))
 
 

@@ -1,6 +1,6 @@
 """What a gradebook keeps about a result besides `result.json`: for the teacher, and for pictures.
 
-The judge writes it as JSON, pages and commands read it. Every part may be missing: an older kit
+The judge writes it as JSON; pages and commands read it. Any part may be missing: an older kit
 wrote less, and a submission that could not be read has none.
 """
 
@@ -13,27 +13,33 @@ import msgspec
 
 from autograder.diagnosis.fingerprint import Fingerprint
 
-#: A matrix of numbers, row by row; None where no finite number was.
+#: A matrix of numbers, row by row; None stands for a number that is not finite.
 Matrix = tuple[tuple[float | None, ...], ...]
 
 
-#: Weights that differ by less look the same, as they are shown with two digits.
+#: Weights that differ by less look the same, since they are shown with two digits.
 VISIBLE = 0.005
 
 
 class HeadWeights(msgspec.Struct, frozen=True, gc=False):
-    """The attention weights of one head, `(T, T)`: what was found and what a right program has."""
+    """The attention weights of one head, `(T, T)`: found, and those of a correct program."""
 
     found: Matrix
     expected: Matrix
 
 
 class AttentionSeen(msgspec.Struct, frozen=True, gc=False):
-    """What one name's attention looks like, on inputs that are no hidden ones.
+    """What one name's attention looks like on the public worked example.
 
-    causal: whether nothing may stand above the diagonal. shares: whether each row is to sum to 1
-    (a mask is none). sure: whether what was found is known to be its weights, or only what came
-    out in their place, because its mistake is an unknown one.
+    Attributes:
+        name: The function or class.
+        stage: The id of its stage.
+        tokens: The words of the example, one a row and column.
+        heads: The weights, head by head.
+        causal: Whether every weight above the diagonal must be 0.
+        shares: Whether each row must sum to 1; not so for a mask.
+        sure: Whether what was found is known to be the weights, or only what came out instead of
+            them, because the mistake is unknown.
     """
 
     name: str
@@ -46,7 +52,7 @@ class AttentionSeen(msgspec.Struct, frozen=True, gc=False):
 
 
 class StandingSeen(msgspec.Struct, frozen=True, gc=False):
-    """How one name stands: `right`, `explained`, `unexplained`, ... and by which mistakes."""
+    """The status of one name: `right`, `explained`, `unexplained`, ... and by which mistakes."""
 
     kind: str
     misconceptions: tuple[str, ...] = ()
@@ -65,14 +71,14 @@ class FailureSeen(msgspec.Struct, frozen=True, gc=False):
 
 
 class Numbers(msgspec.Struct, frozen=True, gc=False):
-    """A tensor as it is shown to a teacher: its shape and its first numbers, rounded."""
+    """A tensor as a teacher sees it: its shape and its first numbers, rounded."""
 
     shape: tuple[int, ...]
     numbers: tuple[float | None, ...]
 
 
 class Comparison(msgspec.Struct, frozen=True, gc=False):
-    """The first call of a name that did not give what the reference gives."""
+    """The first call of a name whose output differed from the reference's."""
 
     name: str
     check: str
@@ -84,9 +90,16 @@ class Comparison(msgspec.Struct, frozen=True, gc=False):
 
 
 class Details(msgspec.Struct, frozen=True, gc=False):
-    """All of it. fingerprints: by name, of outputs that nothing explains.
+    """All details of one result.
 
-    titles: what the misconceptions are called, by id. output: what the submission printed, cut.
+    Attributes:
+        standings: The status of each name.
+        failures: The checks that did not pass.
+        attention: Pictures of attention weights that are wrong.
+        comparisons: The first wrong call of each name.
+        fingerprints: By name, of outputs that nothing explains.
+        titles: The titles of misconceptions, by id.
+        output: What the submission printed, cut to the limit.
     """
 
     standings: dict[str, StandingSeen] = {}
@@ -99,9 +112,16 @@ class Details(msgspec.Struct, frozen=True, gc=False):
 
 
 def read_details(data: bytes) -> Details:
-    """The details that the judge wrote; a part that cannot be read is as if it were not there.
+    """Read the details that the judge wrote.
 
-    Parts are read one by one, so that what another kit wrote otherwise costs nothing but itself.
+    Parts are read one by one, so that a part that another version of the kit wrote differently
+    costs only itself.
+
+    Args:
+        data: The JSON that the gradebook keeps; may be empty.
+
+    Returns:
+        The details; a part that cannot be read has its default.
     """
     try:
         parts = _PARTS.decode(data) if data else {}

@@ -1,7 +1,7 @@
 """What a result depends on besides the submission itself.
 
 Two results with the same submission digest and the same grading key are the same result, so a
-stored one is used again; where any part of the key changed, the submission is graded anew.
+stored one is used again. If any part of the key has changed, the submission is graded again.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ SUBJECT = "attention"
 
 
 class GradingKey(msgspec.Struct, frozen=True):
-    """The parts of the key, each a digest or a version, so that a change can be named."""
+    """The parts of the key, each a digest or a version, so that a change can be reported."""
 
     assignment: str
     solutions: str
@@ -44,7 +44,7 @@ class GradingKey(msgspec.Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """One digest of all parts."""
+        """One SHA-256 digest of all parts."""
         return hashlib.sha256(msgspec.json.encode(self)).hexdigest()
 
     def changed(self, other: "GradingKey") -> tuple[str, ...]:
@@ -54,7 +54,12 @@ class GradingKey(msgspec.Struct, frozen=True):
 
 
 def grading_key(assignment: Assignment, secret: bytes = b"") -> GradingKey:
-    """The key in force for an assignment, this kit, this torch and the course's secret."""
+    """The key of an assignment, with this kit, this torch and the course's secret.
+
+    Args:
+        assignment: The assignment, whose files are read.
+        secret: The course's secret; only a digest of it goes into the key.
+    """
     checks = PACKAGE / SUBJECT / "checks"
     misconceptions = PACKAGE / SUBJECT / "misconceptions"
     kit = (file for room in GRADING for file in (PACKAGE / room).rglob("*.py"))

@@ -1,7 +1,8 @@
-"""`result.json`: what one submission earned and why, as the contract of the design has it.
+"""`result.json`: what one submission earned and why.
 
-The structs hold nothing but what is written; durations and the isolation level live in the
-gradebook, so that the same submission gives the same bytes on every run.
+Programs outside of the kit rely on its format, which `SCHEMA` numbers. The structs hold only what
+is written; durations and the isolation level are kept in the gradebook, so that the same submission
+gives the same bytes on every run.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ SCHEMA = 1
 
 Status = Literal["passed", "failed", "error", "timeout", "killed", "missing", "blocked"]
 
-#: From good to bad: the status of a whole is the worst of its parts that lost something.
+#: From good to bad: a criterion's status is the worst of its shares that lost something.
 SEVERITY: tuple[Status, ...] = (
     "passed",
     "blocked",
@@ -30,7 +31,7 @@ SEVERITY: tuple[Status, ...] = (
 
 
 class CheckOutcome(msgspec.Struct, frozen=True, gc=False):
-    """One hidden check that gave evidence on a share."""
+    """One hidden check that gave evidence about a share."""
 
     id: str
     status: Status
@@ -48,7 +49,7 @@ class ShareResult(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class CriterionResult(msgspec.Struct, frozen=True, gc=False):
-    """A rubric line. `message` is the text a student reads, empty where nothing was lost."""
+    """A rubric line. `message` is the text that a student reads, empty if nothing was lost."""
 
     id: str
     title: str
@@ -73,8 +74,17 @@ class StageResult(msgspec.Struct, frozen=True, gc=False):
 class Result(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A whole `result.json`, its fields in the order in which they are written.
 
-    `score` is None when the kit failed; `status` is "error" and `message` set when the
-    submission could not be read.
+    Attributes:
+        schema: The version of the format.
+        submission: The name of the student's entry.
+        digest: SHA-256 over the names and bytes handed in; empty if they could not be read.
+        assignment: The assignment's id.
+        score: The points; None if the kit failed on the submission.
+        max_score: The points of the stages that were graded.
+        stages: The stages, in the assignment's order.
+        notes: What the student should know about the reading.
+        status: "error" if the submission could not be read.
+        message: Why it has no stages, in one line.
     """
 
     schema: int
@@ -90,12 +100,16 @@ class Result(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 def encode_result(result: Result) -> bytes:
-    """The bytes of `result.json`: indented, in the contract's order, one newline at the end."""
+    """The bytes of `result.json`: indented, fields in order, one newline at the end."""
     return msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n"
 
 
 def decode_result(data: bytes) -> Result:
-    """Read `result.json` again. Raises `UsageError` for anything else."""
+    """Read a `result.json`.
+
+    Raises:
+        UsageError: Not a result, or one of another schema.
+    """
     try:
         result = msgspec.json.decode(data, type=Result)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -106,5 +120,5 @@ def decode_result(data: bytes) -> Result:
 
 
 def worst(statuses: tuple[Status, ...]) -> Status:
-    """The worst of several statuses; `passed` of none."""
+    """The worst of several statuses; `passed` if there are none."""
     return max(statuses, key=SEVERITY.index, default="passed")

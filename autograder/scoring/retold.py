@@ -1,5 +1,6 @@
-"""What a teacher is told beyond the result: the first wrong call of each name, in numbers, and
-what the misconceptions are called. Written by the judge, which alone has tensors and catalogue.
+"""What a teacher gets beyond the result: the first wrong call of each name, and titles of mistakes.
+
+The judge writes it, since only the judge has tensors and the catalogue.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from autograder.results.details import Comparison, Numbers
 from autograder.results.result import Result
 from autograder.scoring.student_messages import call_in_words
 
-#: Numbers kept of one tensor: a batch of outputs and their inputs, but no whole model.
+#: Numbers kept of one tensor: enough for a batch of outputs and their inputs, not for a model.
 MOST_NUMBERS = 120
 DIGITS = 4
 
 
 def titles_of(assignment: Assignment, result: Result) -> dict[str, str]:
-    """What the misconceptions that a result names are called, by id."""
+    """The titles of the misconceptions that a result names, by id."""
     return {
         each: load_catalogue(assignment.stage(stage.id).misconceptions).named(each).title
         for stage in result.stages
@@ -38,7 +39,16 @@ def titles_of(assignment: Assignment, result: Result) -> dict[str, str]:
 def comparisons(
     assignment: Assignment, evidence: Evidence, references: References
 ) -> tuple[Comparison, ...]:
-    """The first call of each name that did not give the reference's numbers."""
+    """The first call of each name whose output differed from the reference's.
+
+    Args:
+        assignment: The assignment.
+        evidence: What the checks found.
+        references: The reference's outputs for the same inputs.
+
+    Returns:
+        The comparisons in the assignment's order of names, numbers rounded to `DIGITS`.
+    """
     wrong: dict[str, Recorded] = {}
     for entry in evidence.recorded:
         if not entry.right:
@@ -81,11 +91,11 @@ def _inputs(given: Given) -> Iterator[tuple[str, Tensor]]:
 
 
 def _known_numbers(tensor: Tensor) -> Numbers:
-    """The same of what all students are asked, told once."""
+    """The numbers of a tensor that all students share; computed once."""
     return NUMBERS.of((), (tensor,), partial(_numbers, tensor))
 
 
-#: Tensors whose numbers are kept; more than are asked about first.
+#: Tensors whose numbers are kept; more than one class asks about.
 NUMBERS: Kept[Numbers] = Kept(200)
 
 

@@ -1,4 +1,4 @@
-"""Outcomes and explanations to shares, criteria and stages: the rules of scoring."""
+"""From outcomes and explanations to shares, criteria and stages: the rules of scoring."""
 
 from __future__ import annotations
 
@@ -41,10 +41,19 @@ def score(
     stages: frozenset[str] | None,
     further: TieBreaks | None = None,
 ) -> tuple[Result, dict[str, Any]]:
-    """The result of a submission, and what only a teacher may read of it.
+    """Score one submission.
 
-    further: asks a name once more where explanations fit equally well; None where its guest is
-    no longer there.
+    Args:
+        assignment: The assignment.
+        submission: What was handed in.
+        session: What the submission's checks share: its guest and what loading it found.
+        evidence: What the checks found.
+        stages: The ids of the stages to score; None for all.
+        further: Asks a name again if several explanations fit equally well; None if its guest is
+            gone.
+
+    Returns:
+        The result, and the details that only a teacher may read, ready for JSON.
     """
     chosen = [stage for stage in assignment.stages if stages is None or stage.id in stages]
     witnesses = {stage.id: _witnesses(assignment, stage, evidence, further) for stage in chosen}
@@ -91,7 +100,7 @@ def _witnesses(
 def _asked_once_more(
     catalogue: Catalogue, standing: NameStatus, recorded: Sequence[Recorded], further: TieBreaks
 ) -> NameStatus:
-    """Of explanations that fit equally well, those that other inputs bear out."""
+    """Of explanations that fit equally well, those that other inputs confirm."""
     name, chain = standing.name, catalogue.chains[standing.name]
     special = [entry.observation for entry in recorded if entry.check.criteria]
     explanation = borne_out(chain, standing.explanation, special)
@@ -107,10 +116,10 @@ def _asked_once_more(
 
 
 def _settled(stage: Stage, standing: NameStatus, all_of: Mapping[str, Witness]) -> NameStatus:
-    """Of several explanations that fit equally well, the one that the other names bear out.
+    """Of several explanations that fit equally well, the one that the other names confirm.
 
-    First one whose mistakes other names of the stage show too, then one whose criteria this name
-    has shares in, else the catalogue's first.
+    Preferred is one whose mistakes other names of the stage show too, then one whose criteria this
+    name has shares in, then the catalogue's first.
     """
     explanation = standing.explanation
     if not explanation.alternatives:
@@ -166,13 +175,13 @@ def _places(stage: Stage, name: str) -> list[tuple[_Place, Criterion, Share]]:
 def _tell_once(
     stage: Stage, witnesses: Mapping[str, Witness], verdicts: dict[_Place, Verdict]
 ) -> None:
-    """A name that raised says so at one share, as `error`; the others are blocked by it."""
+    """Report a name that raised at one share, as `error`; its other shares are blocked."""
     for name, witness in witnesses.items():
         standing = witness.standing
         if standing.kind != "unseen" or standing.mistake is not None:
             continue
         if standing.status == "failed":
-            continue  # its weights could not be found, which its state is charged for
+            continue  # its weights could not be found, for which `state` is charged
         for place, _, _ in _places(stage, name):
             if verdicts[place].status == "blocked":
                 verdicts[place] = structs.replace(verdicts[place], status=standing.status)
@@ -182,10 +191,10 @@ def _tell_once(
 def _charge_unpaid(
     stage: Stage, witnesses: Mapping[str, Witness], verdicts: dict[_Place, Verdict]
 ) -> None:
-    """A mistake that no share of its criterion pays for costs the last step of its name.
+    """Charge a mistake that no share of its criterion pays for to the last step of its name.
 
-    The table shares a step's points over the names that show it best; a name without a share in
-    that criterion may still be the only one that is wrong.
+    The rubric divides a step's points among the names that show it best; a name without a share
+    in that criterion may still be the only one that is wrong.
     """
     for name, witness in witnesses.items():
         if witness.standing.kind != "explained":
@@ -266,7 +275,7 @@ def _share(assignment: Assignment, share: Share, verdict: Verdict) -> ShareResul
 
 
 def _details(standings: Mapping[str, NameStatus], evidence: Evidence) -> dict[str, Any]:
-    """For a teacher: how each name stands, and what each failing check saw."""
+    """For a teacher: the status of each name, and what each failing check saw."""
     return {
         "standings": {
             name: {
@@ -291,7 +300,7 @@ def _details(standings: Mapping[str, NameStatus], evidence: Evidence) -> dict[st
             for outcome in evidence.outcomes
             if outcome.status != "passed"
         ],
-        # Of names that nothing explains: who shares an unknown mistake shares these.
+        # Of names that nothing explains: students who share an unknown mistake share these.
         "fingerprints": {
             name: plain(fingerprint_of(evidence.of(name)))
             for name, standing in standings.items()
@@ -301,7 +310,7 @@ def _details(standings: Mapping[str, NameStatus], evidence: Evidence) -> dict[st
 
 
 def fingerprint_of(recorded: Sequence[Recorded]) -> Fingerprint:
-    """The fingerprint of what a name gave on the inputs that all students get."""
+    """The fingerprint of a name's outputs on the inputs that all students get."""
     return tuple(
         trace_of(entry.observation.value, entry.observation.exception)
         for entry in recorded

@@ -1,0 +1,1 @@
+"""From bytes to a `Submission`: hand-ins, class folders, bulk downloads, rosters."""

@@ -1,4 +1,4 @@
-"""Zip archives, read within bounds: nothing is written to disk, nothing links out of them."""
+"""Zip archives, read within bounds: nothing is written to disk, no link leads out of them."""
 
 import contextlib
 import stat
@@ -19,10 +19,10 @@ CHUNK = 65_536
 
 
 class _Bounded:
-    """A file of which no more than the largest directory can be read at a time.
+    """A file that never gives out more at a time than the largest directory allowed.
 
     `zipfile` reads an archive's directory in one piece, of the size that the archive claims, and
-    makes an object for each member in it. So bounding a read bounds both.
+    makes an object for each member in it. Bounding a read bounds both.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -45,14 +45,20 @@ class _Bounded:
 
 
 def bounded(file: BinaryIO) -> _Bounded:
-    """A file for `zipfile`, which raises `OverflowError` where the directory is too large."""
+    """A file for `zipfile` whose `read` raises `OverflowError` if the directory is too large."""
     return _Bounded(file)
 
 
 def read_archive(source: Path | BinaryIO, intake: Intake, below: str = "") -> None:
-    """Offer every member of a zip to `intake`. Raises `Unreadable` and nothing else.
+    """Offer every member of a zip to `intake`.
 
-    `below`: a folder within the hand-in that the members go into, with a slash.
+    Args:
+        source: The archive.
+        intake: Where the members go.
+        below: A folder within the hand-in to put them in, with its slash; empty for the top.
+
+    Raises:
+        Unreadable: Whatever is wrong with the archive. Nothing else is raised.
     """
     with _told(intake):
         opened = source.open("rb") if isinstance(source, Path) else contextlib.nullcontext(source)
@@ -72,9 +78,15 @@ def read_archive(source: Path | BinaryIO, intake: Intake, below: str = "") -> No
 def read_members(
     archive: zipfile.ZipFile, members: Iterable[tuple[str, zipfile.ZipInfo]], intake: Intake
 ) -> None:
-    """Offer some members of an open zip to `intake`, each under a path within the hand-in.
+    """Offer some members of an open zip to `intake`.
 
-    Raises `Unreadable` and nothing else.
+    Args:
+        archive: The open zip.
+        members: Pairs of a path within the hand-in and the member.
+        intake: Where they go.
+
+    Raises:
+        Unreadable: Whatever is wrong with the archive. Nothing else is raised.
     """
     with _told(intake):
         for path, info in members:
@@ -83,7 +95,7 @@ def read_members(
 
 @contextlib.contextmanager
 def _told(intake: Intake) -> Iterator[None]:
-    """Whatever is wrong with an archive becomes one line."""
+    """Turn whatever is wrong with an archive into one line."""
     try:
         yield
     except OverflowError:
@@ -126,7 +138,7 @@ def _take(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: str, intake: In
 
 
 def _unpack(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """The bytes of a member, no more than it claims to have; the checksum is verified."""
+    """The bytes of a member, no more than it claims to have; `zipfile` verifies the checksum."""
     chunks = []
     with archive.open(info) as member:
         while chunk := member.read(CHUNK):

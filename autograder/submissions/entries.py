@@ -1,4 +1,4 @@
-"""Who is in a class: the entries of its folder, or of a platform's bulk download."""
+"""Who is in a class: the entries of its folder or of a platform's bulk download."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -15,23 +15,35 @@ from autograder.submissions.intake import Unreadable, clean_text, shown, suffix_
 from autograder.submissions.roster import Person, Roster
 from autograder.submissions.submission import Submission, name_of, read_submission
 
-# Beside the submissions teachers keep files of their own, which are nobody's work.
+# Teachers keep files of their own beside the submissions; these are nobody's work.
 NO_ENTRY = re.compile(
     r"(\..*|__MACOSX|(README|LICENSE)(\..*)?|.*\.(csv|toml|ya?ml))", re.IGNORECASE
 )
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """One student's entry of a class folder, or one hand-in of a download."""
+    """One student's entry in a class folder, or one hand-in of a download.
+
+    Attributes:
+        name: What the results are filed under.
+        path: The entry itself; of a hand-in, the download.
+        pieces: The files of a hand-in within the download.
+        origin: What platform and roster say of it; None without either.
+        notes: What the student should know about the reading.
+    """
 
     name: str
-    path: Path  # of a hand-in: the download
-    pieces: tuple[Piece, ...] = ()  # of a hand-in: its files in the download
-    origin: Origin | None = None  # None where there was neither a platform nor a roster
+    path: Path
+    pieces: tuple[Piece, ...] = ()
+    origin: Origin | None = None
     notes: tuple[str, ...] = ()
 
     def read(self, limits: Limits) -> Submission:
-        """What was handed in; `Unreadable` with one line for whatever cannot be read."""
+        """Read what was handed in, within `limits`.
+
+        Raises:
+            Unreadable: Whatever is wrong with it, in one line.
+        """
         if self.pieces:
             return read_pieces(self.path, self.pieces, limits, self.name, self.notes)
         if self.path.is_symlink():
@@ -45,15 +57,24 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def entries_of(folder: Path, out: Path, roster: Roster | None = None) -> tuple[Entry, ...]:
-    """The entries of a class folder or download by name, the results apart where they lie in it.
+    """The entries of a class folder or download.
 
-    With a roster each entry goes by its student there; one that nobody fits keeps its own name.
-    `UsageError` where two entries share a name.
+    Args:
+        folder: The class folder, or a bulk download as a folder or zip.
+        out: Where the results go; passed over if it lies within `folder`.
+        roster: Who is in the class. An entry goes by its student's name there; one without a
+            match, or with several, keeps its own.
+
+    Returns:
+        The entries, sorted by name.
+
+    Raises:
+        UsageError: The folder is missing or empty, or two entries have the same name.
     """
     if not folder.exists():
         raise UsageError(f"no such folder: {folder}")
     if not folder.is_dir() and suffix_of(folder.name) != ".zip":
-        raise UsageError(f"{folder}: a folder was expected, or a platform's bulk download as a zip")
+        raise UsageError(f"{folder}: expected a folder, or a platform's bulk download as a zip")
     if out.resolve() == folder.resolve():
         raise UsageError(f"{out}: the results need a folder of their own")
 
@@ -69,21 +90,23 @@ def entries_of(folder: Path, out: Path, roster: Roster | None = None) -> tuple[E
         other = found.setdefault(entry.name.casefold(), entry)
         if other is not entry:
             raise UsageError(
-                f"{folder}: {other.where} and {entry.where} are both entries of {entry.name};"
+                f"{folder}: {other.where} and {entry.where} both belong to {entry.name};"
                 " keep one of them"
             )
     if not found:
-        raise UsageError(f"{folder}: no submissions in it; one file, folder or zip a student")
+        raise UsageError(
+            f"{folder}: no submissions found; expected one file, folder or zip for each student"
+        )
     return tuple(sorted(found.values(), key=lambda entry: entry.name))
 
 
 def strangers(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """The entries that nobody of the roster fits."""
+    """The entries without a match in the roster."""
     return tuple(entry for entry in entries if entry.origin is None or not entry.origin.people)
 
 
 def absentees(entries: Iterable[Entry], roster: Roster) -> tuple[Person, ...]:
-    """Who is in the roster and handed nothing in."""
+    """The people in the roster who handed in nothing."""
     seen = {
         person for entry in entries if entry.origin is not None for person in entry.origin.people
     }
@@ -100,11 +123,11 @@ def _entries(
         return
     for hand_in in download.hand_ins:
         yield _of(hand_in, folder)
-    for where in download.others:  # of no form that the platform gives, and perhaps work
+    for where in download.others:  # not of the platform's form, but perhaps somebody's work
         name = where.rstrip("/").rpartition("/")[2]
         piece = Piece(where, "" if where.endswith("/") else name)
         yield Entry(name_of(folder / where), folder, (piece,), Origin(""))
-    for where in dict.fromkeys(download.refused):  # leads out of the zip, which reading it tells
+    for where in dict.fromkeys(download.refused):  # leads out of the zip; reading it says so
         yield Entry(clean_text(where), folder, (Piece(where, where),), Origin(""))
 
 

@@ -7,13 +7,21 @@ from pathlib import Path
 from autograder.submissions.intake import Intake, Unreadable, clean_path, shown
 
 MAX_DEPTH = 30
-MAX_SEEN = 50_000  # entries looked at, those that are ignored included
+MAX_SEEN = 50_000  # entries looked at, including those that are ignored
 
 
 def read_folder(folder: Path, intake: Intake, below: str = "") -> None:
-    """Offer every file under a folder to `intake`. Raises `Unreadable` and nothing else.
+    """Offer every file under a folder to `intake`.
 
-    `below`: the folder's own path within the hand-in, with a slash; empty where it is the hand-in.
+    Args:
+        folder: The folder.
+        intake: Where the files go.
+        below: The folder's own path within the hand-in, with its slash; empty if it is the
+            hand-in.
+
+    Raises:
+        Unreadable: A link, a special file, too many entries, no permission. Nothing else is
+            raised.
     """
     seen = 0
     waiting = [(folder, below)]
@@ -43,7 +51,7 @@ def read_folder(folder: Path, intake: Intake, below: str = "") -> None:
 
 
 def read_file(file: Path, path: str, intake: Intake) -> None:
-    """Offer a single file to `intake`, which may stand behind a link of the teacher's own."""
+    """Offer a single file to `intake`; it may be behind a link that the teacher made."""
     _take(file.resolve(), path, intake)
 
 
@@ -55,7 +63,7 @@ def _path(name: str, intake: Intake) -> str:
 
 
 def _take(file: Path, path: str, intake: Intake) -> None:
-    # Not following and not blocking: between the look and the opening a name can change hands.
+    # Neither follow nor block: the name may point elsewhere between `lstat` and `open`.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
         found = os.lstat(file)

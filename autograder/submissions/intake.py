@@ -1,8 +1,8 @@
-"""What of a hand-in counts as work, and how much of it may be read.
+"""What counts as work in a hand-in, and how much of it may be read.
 
-Folders and archives offer their members here one by one, by name and size, before a byte of them
-is read. Names are made harmless, what is not the student's work is left aside, and a hand-in that
-would not fit ends the reading with one line. The order in which members come does not matter.
+Folders and archives offer their members here one by one, by name and size, before any byte of them
+is read. Names are made harmless, what is not the student's work is ignored, and a hand-in that is
+too large ends the reading with one line. The order of the members does not matter.
 """
 
 import re
@@ -33,25 +33,25 @@ IGNORED_FOLDERS = frozenset(
     )
 )
 IGNORED_FILES = frozenset(("conftest.py", "desktop.ini", "setup.py", "thumbs.db"))
-# Of these nobody needs to be told that they were left aside.
+# These are ignored without a note.
 UNMENTIONED = frozenset(("__macosx", "__pycache__", "desktop.ini", "thumbs.db"))
 ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")
 COMPILED = (".pyc", ".pyo", ".so", ".pyd", ".dll", ".dylib", ".exe", ".o", ".a")
 
 
 class Unreadable(UsageError):
-    """A hand-in that cannot be read: one line says what, where and what to do."""
+    """A hand-in that cannot be read; one line says what, where and what to do."""
 
 
 class Member(msgspec.Struct, frozen=True):
-    """One file of a hand-in as it was found: a clean relative path and its bytes."""
+    """One file of a hand-in: a clean relative path and its bytes."""
 
     path: str
     data: bytes
 
 
 class Intake:
-    """Takes the members of one hand-in within the limits, and remembers what it left aside."""
+    """Takes the members of one hand-in within the limits, and remembers what it ignored."""
 
     def __init__(self, name: str, limits: Limits) -> None:
         self.name = name
@@ -65,11 +65,11 @@ class Intake:
         self._data_bytes = 0
 
     def refuse(self, what: str) -> Unreadable:
-        """The error that ends the reading; the caller raises it."""
+        """The error that ends the reading; the caller has to raise it."""
         return Unreadable(f"{shown(self.name)}: {what}")
 
     def ignores(self, path: str) -> bool:
-        """Whether something is no work of the student's; remembers it for a note."""
+        """Whether a path is not the student's work; remembers it for a note."""
         parts = path.split("/")
         for position, part in enumerate(parts):
             if is_ignored(part, folder=position < len(parts) - 1 or path.endswith("/")):
@@ -80,9 +80,18 @@ class Intake:
         return False
 
     def room_for(self, path: str, size: int) -> int:
-        """How many bytes of a member may be read: its size at most, 0 to leave it out.
+        """How many bytes of a member may be read.
 
-        `size` is what the folder or the archive claims. An empty file is the caller's to see.
+        Args:
+            path: Its clean path.
+            size: Its size in bytes, as the folder or the archive claims. Empty files are the
+                caller's business.
+
+        Returns:
+            The size, or 0 to leave the member out.
+
+        Raises:
+            Unreadable: The hand-in as a whole is too large.
         """
         suffix = suffix_of(path)
         if suffix in ARCHIVES:
@@ -111,25 +120,25 @@ class Intake:
         return size
 
     def add(self, path: str, data: bytes) -> None:
-        """Keep a member for which there was room. Of two with one name the later one counts."""
+        """Keep a member for which there was room. Of two with the same name the later counts."""
         if path in self._members:
             self._twice.add(path)
         self._members[path] = data
 
     @property
     def inner_archives(self) -> tuple[str, ...]:
-        """Archives met within the hand-in, unopened."""
+        """Archives found within the hand-in, not opened."""
         return tuple(sorted(self._inner_archives))
 
     def members(self) -> tuple[Member, ...]:
-        """What was kept, in the order of the paths, without a folder that only wraps it."""
+        """What was kept, sorted by path, without a folder that only wraps it."""
         prefix = _wrapping(self._members)
         return tuple(
             Member(path.removeprefix(prefix), data) for path, data in sorted(self._members.items())
         )
 
     def notes(self) -> Iterator[str]:
-        """What a student should know about the reading, one line a matter."""
+        """What a student should know about the reading, one line each."""
         if self._ignored:
             yield f"ignored, being no part of the work: {listed(sorted(self._ignored))}"
         if self._left_out:
@@ -150,7 +159,7 @@ class Intake:
 
 
 def is_ignored(part: str, *, folder: bool) -> bool:
-    """Whether a path's part marks what is no work: tests, caches, environments, dot files."""
+    """Whether a part of a path marks what is not work: tests, caches, environments, dot files."""
     lower = part.casefold()
     if lower.startswith((".", "test_")):
         return True
@@ -160,9 +169,17 @@ def is_ignored(part: str, *, folder: bool) -> bool:
 def clean_path(name: str) -> str:
     """A member's name as a relative path that can be shown, sent and written anywhere.
 
-    Bytes that are no text become U+FFFD, control characters `_`; accents are composed, since
-    one system stores them so and another does not. Raises `ValueError` with the reason for a
-    name that points out of the hand-in.
+    Bytes that are not text become U+FFFD, control characters `_`. Accents are composed, since
+    some systems store them so and others do not.
+
+    Args:
+        name: The name as the folder or archive has it.
+
+    Returns:
+        The path, with `/` between its parts; empty for the hand-in itself.
+
+    Raises:
+        ValueError: The name is absolute, too long, or leads out of the hand-in; says which.
     """
     name = clean_text(name)
     if name.startswith("/") or re.match(r"[A-Za-z]:", name):
@@ -176,7 +193,7 @@ def clean_path(name: str) -> str:
 
 
 def clean_text(text: str) -> str:
-    """Text without anything that a terminal, a file name or a JSON file could stumble over."""
+    """Text without anything that could break a terminal, a file name or a JSON file."""
     if text.isascii() and text.isprintable():  # nearly every name: there is nothing to clean
         return text
     whole = text.encode("utf-8", "surrogateescape" if _is_escaped(text) else "replace")
@@ -214,7 +231,7 @@ def _is_escaped(text: str) -> bool:
 
 
 def _is_control(character: str) -> bool:
-    # Cf holds the marks that turn the direction of writing, with which a name can lie.
+    # Cf holds the marks that change the direction of writing, with which a name can deceive.
     return unicodedata.category(character) in ("Cc", "Cf", "Zl", "Zp")
 
 

@@ -1,4 +1,4 @@
-"""Notebooks: the code cells and nothing else, by a struct that skips what is not needed."""
+"""Notebooks: the code cells and nothing else, decoded by a struct that skips the rest."""
 
 import msgspec
 
@@ -24,9 +24,15 @@ _decoder = msgspec.json.Decoder(_Notebook)
 
 
 def code_cells(data: bytes, most: int) -> tuple[str, ...]:
-    """The sources of a notebook's code cells in order, at most `most` characters together.
+    """The sources of a notebook's code cells, in order.
 
-    Raises `ValueError` with the reason, for a reader who knows notebooks and not this kit.
+    Args:
+        data: The file's bytes, of notebook format 3 or 4.
+        most: The characters that all cells together may have.
+
+    Raises:
+        ValueError: Not a notebook, or too much in it. The reason is for a reader who knows
+            notebooks and not this kit.
     """
     try:
         notebook = _decoder.decode(data.removeprefix(b"\xef\xbb\xbf"))

@@ -1,9 +1,9 @@
-"""Who is in the class, and who of them is meant by a name, a number or an address.
+"""Who is in the class, and which of them a name, a number or an address means.
 
-A roster is a CSV file with a header. Of its columns are read, whatever their case and order:
-`student` (what results are filed under), `name`, `id` (the platform's number), `number` (the
-school's), `login`, `email`, `github`, `group`. A gradebook or worksheet that Canvas, Moodle,
-Gradescope, Blackboard or GitHub Classroom exported is a roster as it is.
+A roster is a CSV file with a header. These columns are read, in any order and case: `student`
+(what results are filed under), `name`, `id` (the platform's number), `number` (the school's),
+`login`, `email`, `github`, `group`. A gradebook or worksheet that Canvas, Moodle, Gradescope,
+Blackboard or GitHub Classroom exported works as a roster unchanged.
 """
 
 import re
@@ -35,7 +35,7 @@ MAX_PEOPLE = 100_000
 
 
 class Person(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is known of somebody; nothing is known to be true but what the platform wrote."""
+    """What is known of a person. Only what the platform itself wrote is sure to be true."""
 
     student: str = ""
     name: str = ""
@@ -49,7 +49,7 @@ class Person(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Roster:
-    """The people of a class, to be found by whatever is known of them."""
+    """The people of a class, found by whatever is known of them."""
 
     def __init__(self, people: Iterable[Person]) -> None:
         self.people = tuple(people)
@@ -61,10 +61,16 @@ class Roster:
                     known.append(person)
 
     def find(self, wanted: Person) -> tuple[Person, ...]:
-        """Who is meant: nobody, one, or several between whom nothing decides.
+        """The people who match; the most reliable field that matches anybody decides.
 
-        The surest mark decides: the platform's number, then the school's, login, address, GitHub
-        name, and the name last. A bare `student`, such as a file's name, may be any of them.
+        The order is: the platform's number, the school's number, login, e-mail address, GitHub
+        name, name. A bare `student`, such as a file's name, may be any of them.
+
+        Args:
+            wanted: What is known of the person.
+
+        Returns:
+            Nobody, one person, or several if the field does not tell them apart.
         """
         for keys, values in _marks(wanted):
             found = self._among(keys, values)
@@ -75,7 +81,7 @@ class Roster:
         return ()
 
     def members(self, group: str) -> tuple[Person, ...]:
-        """Everyone of a group, by its name as it is or as a file name has it."""
+        """Everyone in a group, by its name as it is or as file names have it."""
         return self._among(("group",), (_squeezed(group),)) if group else ()
 
     def _among(self, keys: Iterable[str], values: Iterable[str]) -> tuple[Person, ...]:
@@ -88,7 +94,7 @@ class Roster:
         return ()
 
     def _of_repository(self, repository: str) -> tuple[Person, ...]:
-        """Whose name ends a repository's: of `hw1-ada-love` that is `ada-love` before `love`."""
+        """Whose name ends a repository's: for `hw1-ada-love`, `ada-love` before `love`."""
         rest = repository
         while "-" in rest:
             rest = rest.partition("-")[2]
@@ -99,26 +105,39 @@ class Roster:
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster; `UsageError` names line and column of what is wrong with it."""
+    """Read a roster.
+
+    Raises:
+        UsageError: Not a CSV file, nobody in it, or two people with the same `student`; names the
+            line.
+    """
     sheet = Sheet.read(path)
     people = tuple(people_of(sheet).values())
     if not people:
-        raise UsageError(f"{path}: nobody in it")
+        raise UsageError(f"{path}: no people in it")
     if len(people) > MAX_PEOPLE:
         raise UsageError(f"{path}: more than {MAX_PEOPLE} people")
     return Roster(people)
 
 
 def people_of(sheet: Sheet, *, groups: bool = False) -> dict[int, Person]:
-    """The people of a sheet by row. `UsageError` without a column that tells them apart.
+    """The people of a sheet, by row.
 
-    `groups`: a row without a person is about the group that it names.
+    Args:
+        sheet: A roster, or a platform's own sheet.
+        groups: Whether a row without a person stands for the group that it names.
+
+    Returns:
+        The people by the numbers of their rows. Each has a `student` of their own.
+
+    Raises:
+        UsageError: No column says who is who, or two rows are about the same student.
     """
     columns = _columns(sheet)
     if not columns.keys() - ({"last_name", "first_name"} if groups else {"group"}):
         raise UsageError(
-            f"{sheet.name}: line 1: no column that tells who it is; expected one of student, name,"
-            f" id, number, login, email, github; found {', '.join(sheet.header)}"
+            f"{sheet.name}: line 1: no column that identifies a student; expected one of student,"
+            f" name, id, number, login, email, github; found {', '.join(sheet.header)}"
         )
     people: dict[int, Person] = {}
     taken: dict[str, int] = {}
@@ -135,8 +154,8 @@ def people_of(sheet: Sheet, *, groups: bool = False) -> dict[int, Person]:
         earlier = taken.setdefault(person.student.casefold(), row)
         if earlier != row:
             raise UsageError(
-                f"{sheet.name}: line {sheet.line(row)}: {person.student!r} is in line"
-                f" {sheet.line(earlier)} already; give each a student of their own"
+                f"{sheet.name}: line {sheet.line(row)}: {person.student!r} is already in line"
+                f" {sheet.line(earlier)}; give each row a different student"
             )
         people[row] = person
     return people
@@ -164,7 +183,7 @@ def _worksheet(sheet: Sheet) -> dict[str, int]:
 
 
 def _person(sheet: Sheet, row: int, columns: dict[str, int]) -> Person | None:
-    """The person of a row; None for rows that are about nobody."""
+    """The person in a row; None for rows that are about nobody."""
     said = {key: clean_text(sheet.text(row, column)) for key, column in columns.items()}
     if said.get("name", "") in ("Points Possible", "Student, Test"):
         return None
@@ -187,7 +206,7 @@ def _person(sheet: Sheet, row: int, columns: dict[str, int]) -> Person | None:
 
 
 def _keys(person: Person) -> Iterator[tuple[str, str]]:
-    """Under which marks a person is found."""
+    """The fields by which a person is found, each with its value."""
     for key in ("student", "id", "number", "login", "email", "github", "repository"):
         value = _plain(getattr(person, key))
         if value:
@@ -202,7 +221,7 @@ def _keys(person: Person) -> Iterator[tuple[str, str]]:
 
 
 def _marks(wanted: Person) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """What to look for, the surest first: where, and which values."""
+    """What to look for, most reliable first: the fields, and the values that may be in them."""
     yield ("repository",), (_plain(wanted.repository),)
     yield ("id", "student"), (_plain(wanted.id),)
     yield ("number", "student"), (_plain(wanted.number),)
@@ -221,7 +240,7 @@ def _plain(text: str) -> str:
 
 
 def _squeezed(text: str) -> str:
-    """Letters, marks and digits alone, in lower case: what a platform leaves of a name."""
+    """Only letters, marks and digits, in lower case: what a platform leaves of a name."""
     return "".join(
         each for each in _plain(text) if each.isalnum() or unicodedata.category(each)[0] == "M"
     )
@@ -234,10 +253,10 @@ def _letters(name: str) -> str:
 
 
 def _orders(name: str) -> Iterator[str]:
-    """A name squeezed in each order in which it may be written.
+    """A name squeezed, in each order in which it may be written.
 
-    "Gabriel García Márquez" is "García Márquez, Gabriel" elsewhere and, in a file's name,
-    `garcíamárquezgabriel`. Where the surname begins is not known, so every turn is tried.
+    "Gabriel García Márquez" is "García Márquez, Gabriel" elsewhere and `garcíamárquezgabriel` in a
+    file name. Where the surname begins is not known, so every rotation is tried.
     """
     words = [word for word in map(_squeezed, name.replace(",", " ").split()) if word]
     for start in range(min(len(words), 12)):

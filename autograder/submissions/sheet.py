@@ -1,7 +1,7 @@
-"""A CSV file of somebody else's, in which single cells are filled in.
+"""Somebody else's CSV file, in which single cells are filled in.
 
-Every other byte stays as it was: encoding, byte order mark, delimiter, quotes, line ends. What a
-cell says is what `csv` reads; beside it the cell's own characters are kept, to be written again.
+Every other byte stays as it was: encoding, byte order mark, delimiter, quotes, line ends. A cell's
+text is what `csv` reads; its own characters are kept beside it and written again.
 """
 
 import codecs
@@ -19,7 +19,7 @@ MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-# Without a mark. The last one takes any byte, so that no file is refused for its letters.
+# Without a byte order mark. The last one accepts any byte, so no file is refused for its letters.
 ENCODINGS = ("utf-8", "cp1252", "latin-1")
 LARGEST = 50_000_000  # bytes: a course's gradebook has a few hundred thousand
 
@@ -28,7 +28,15 @@ class Sheet:
     """The rows of a CSV file, the first of them the header."""
 
     def __init__(self, data: bytes, name: str) -> None:
-        """Read `data`; `name` is the file's for messages. `UsageError` for what is no CSV."""
+        """Read a CSV file's bytes.
+
+        Args:
+            data: The file's contents.
+            name: Its name, for messages.
+
+        Raises:
+            UsageError: Not a CSV file with a header, or quoted in a way that cannot be kept.
+        """
         self.name = name
         self._mark, self._encoding, text = _decoded(data)
         self.delimiter = _delimiter(text)
@@ -37,25 +45,29 @@ class Sheet:
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter)
             self._texts = [row or [""] for row in reader]
         except csv.Error as error:
-            raise UsageError(f"{name}: no CSV that can be read ({error})") from None
+            raise UsageError(f"{name}: cannot be read as CSV ({error})") from None
         for number, (raw, row) in enumerate(zip(self._raw, self._texts, strict=False), start=1):
             if not _agree(raw, row):
                 raise UsageError(f"{name}: row {number} is quoted in a way that cannot be kept")
         if len(self._raw) != len(self._texts):
-            raise UsageError(f"{name}: quotes that do not close")
+            raise UsageError(f"{name}: a quote is not closed")
         self._lines = [1]
         for cells in self._raw:
             self._lines.append(self._lines[-1] + max(1, len("".join(cells).splitlines())))
         if not self._texts or self._texts[0] == [""]:
-            raise UsageError(f"{name}: empty; a CSV file with a header was expected")
+            raise UsageError(f"{name}: empty; expected a CSV file with a header")
 
     @classmethod
     def read(cls, path: Path) -> "Sheet":
-        """Read a file; `UsageError` where that cannot be."""
+        """Read a file.
+
+        Raises:
+            UsageError: It cannot be opened, is too large, or is not CSV.
+        """
         try:
             if path.stat().st_size > LARGEST:
                 raise UsageError(
-                    f"{path}: larger than {LARGEST // 1_000_000} MB; is that the file?"
+                    f"{path}: larger than {LARGEST // 1_000_000} MB; is it the right file?"
                 )
             data = path.read_bytes()
         except OSError as error:
@@ -64,7 +76,7 @@ class Sheet:
 
     @property
     def header(self) -> tuple[str, ...]:
-        """The first row, without white space around the words."""
+        """The first row, without white space around its cells."""
         return tuple(cell.strip() for cell in self._texts[0])
 
     @property
@@ -77,7 +89,7 @@ class Sheet:
         )
 
     def column(self, *titles: str) -> int | None:
-        """The first column with one of these titles, whatever their case; None without any."""
+        """The first column with one of these titles, in any case; None if there is none."""
         wanted = [title.casefold() for title in titles]
         for title in wanted:
             for number, found in enumerate(self.header):
@@ -86,16 +98,22 @@ class Sheet:
         return None
 
     def text(self, row: int, column: int | None) -> str:
-        """What a cell says; nothing where the row has no such cell, or there is no column."""
+        """A cell's text; empty if the row has no such cell, or `column` is None."""
         cells = self._texts[row]
         return "" if column is None or column >= len(cells) else cells[column].strip()
 
     def line(self, row: int) -> int:
-        """The line of the file in which a row begins, from 1; cells may have lines of their own."""
+        """The line in which a row begins, counted from 1; a cell may span several lines."""
         return self._lines[row]
 
     def put(self, row: int, column: int, text: str) -> None:
-        """Write into a cell, in quotes where the old text had them or the new one needs them."""
+        """Write into a cell.
+
+        Args:
+            row: The row's number; 0 is the header.
+            column: The column's number; a short row is filled up.
+            text: The new text, quoted if the old text was quoted or the new one needs it.
+        """
         cells = self._raw[row]
         while len(cells) <= column:
             cells.append("")
@@ -104,7 +122,7 @@ class Sheet:
         cells[column] = _quoted(text, self.delimiter, always=cells[column].startswith('"'))
 
     def insert(self, column: int, title: str) -> None:
-        """Put in an empty column of that title before `column`."""
+        """Insert an empty column with that title before `column`."""
         for row, cells in enumerate(self._raw):
             if len(cells) >= column and cells != [""]:
                 cells.insert(column, "")
@@ -112,7 +130,7 @@ class Sheet:
         self.put(0, column, title)
 
     def encode(self) -> bytes:
-        """The whole file; a letter that its encoding does not have becomes a question mark."""
+        """The whole file; a character that its encoding lacks becomes a question mark."""
         lines = (
             self.delimiter.join(cells) + end
             for cells, end in zip(self._raw, self._ends, strict=True)

@@ -1,7 +1,7 @@
 """From what a student handed in to a `Submission`: files in memory, a digest, notes.
 
-A hand-in is a package folder, a single `.py`, a notebook, or a zip of these, in the shapes in
-which they arrive. Source is never parsed here: that happens where the student's code runs.
+A hand-in is a package folder, a single `.py`, a notebook, or a zip of these. Source is never
+parsed here: that happens where the student's code runs.
 """
 
 import hashlib
@@ -41,7 +41,7 @@ SINGLE_FILES = (".py", ".ipynb", ".zip")
 
 
 class SourceFile(msgspec.Struct, frozen=True, gc=False):
-    """One file of a submission; a notebook has its code cells in place of its bytes."""
+    """One file of a submission; a notebook has its code cells instead of its bytes."""
 
     path: str
     kind: Kind
@@ -67,7 +67,16 @@ def name_of(path: Path) -> str:
 
 
 def read_submission(path: Path, limits: Limits, name: str | None = None) -> Submission:
-    """Read a hand-in within `limits`; `Unreadable` with one line for whatever cannot be read."""
+    """Read a hand-in.
+
+    Args:
+        path: A folder, a `.py`, a notebook or a zip.
+        limits: How much of it may be read.
+        name: What the result is filed under; by default the name of `path` without its suffix.
+
+    Raises:
+        Unreadable: Whatever is wrong with it, in one line.
+    """
     _look(path)
     intake = Intake(clean_text(path.name or path.resolve().name), limits)
     suffix = suffix_of(path.name)
@@ -86,9 +95,15 @@ def read_submission(path: Path, limits: Limits, name: str | None = None) -> Subm
 
 
 def submission_of(name: str, intake: Intake, before: Sequence[str] = ()) -> Submission:
-    """What was taken in, as a submission; `Unreadable` where there is no work in it.
+    """What an intake has taken, as a submission.
 
-    `before`: notes on the reading that come first.
+    Args:
+        name: What the result is filed under.
+        intake: The members that were kept.
+        before: Notes on the reading that come first.
+
+    Raises:
+        Unreadable: There is no source in it, or only notebooks that are damaged.
     """
     notes = list(before)
     limits = intake.limits
@@ -107,7 +122,7 @@ def submission_of(name: str, intake: Intake, before: Sequence[str] = ()) -> Subm
 
 
 def _look(path: Path) -> None:
-    """Make sure that something is there to be read."""
+    """Make sure that the path exists and can be looked at."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -118,7 +133,7 @@ def _look(path: Path) -> None:
 
 
 def _unpacked(folder: Path, intake: Intake, notes: list[str]) -> Intake:
-    """A folder whose only work is one zip, as platforms hand it over, is read as that zip."""
+    """Read a folder whose only content is one zip, as platforms hand it over, as that zip."""
     inner = intake.inner_archives
     has_sources = any(suffix_of(each.path) in (".py", ".ipynb") for each in intake.members())
     if has_sources or len(inner) != 1 or suffix_of(inner[0]) != ".zip":
@@ -132,7 +147,7 @@ def _unpacked(folder: Path, intake: Intake, notes: list[str]) -> Intake:
 def _source_files(
     members: Iterable[Member], limits: Limits
 ) -> tuple[tuple[SourceFile, ...], dict[str, str]]:
-    """The files that are kept, and what is wrong with each notebook that is none."""
+    """The files that are kept, and what is wrong with each notebook that cannot be read."""
     files = []
     broken = {}
     for member in members:

@@ -1,5 +1,5 @@
 # Stage 3 of 4: Causal attention.
-# What to write, and how it is judged, is told in handouts/3_causal.md.
+# handouts/3_causal.md says what to write and how it is judged.
 # Put your code where an error is raised now. Names and arguments stay as they are.
 
 """Stage 3: causal attention, for batches, with dropout.

@@ -1,5 +1,5 @@
 # Stage 4 of 4: Multi-head attention.
-# What to write, and how it is judged, is told in handouts/4_multi_head.md.
+# handouts/4_multi_head.md says what to write and how it is judged.
 # Put your code where an error is raised now. Names and arguments stay as they are.
 
 """Stage 4: multi-head attention.

@@ -1,5 +1,5 @@
 # Stage 1 of 4: Self-attention without trainable weights.
-# What to write, and how it is judged, is told in handouts/1_simplified.md.
+# handouts/1_simplified.md says what to write and how it is judged.
 # Put your code where an error is raised now. Names and arguments stay as they are.
 
 """Stage 1: self-attention without trainable weights.

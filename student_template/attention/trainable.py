@@ -1,5 +1,5 @@
 # Stage 2 of 4: Self-attention with trainable weights.
-# What to write, and how it is judged, is told in handouts/2_trainable.md.
+# handouts/2_trainable.md says what to write and how it is judged.
 # Put your code where an error is raised now. Names and arguments stay as they are.
 
 """Stage 2: scaled dot-product attention with trainable weights.

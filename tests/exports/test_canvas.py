@@ -114,18 +114,18 @@ class TestWhoIsWho:
     def test_without_it_namesakes_are_told_and_left(self, finals: Finals, homework: Wanted) -> None:
         after, account = filled(FILE, finals(**{"Wei Chen": 1.0}), homework)
         assert after == FILE
-        assert account.strangers == [("Wei Chen", "several rows fit: lines 6, 7")]
+        assert account.strangers == [("Wei Chen", "several matching rows: lines 6, 7")]
 
     def test_whoever_is_not_in_the_file_is_told(self, finals: Finals, homework: Wanted) -> None:
         after, account = filled(FILE, finals(ada=1.0, stranger=0.5), homework)
-        assert account.strangers == [("stranger", "no row fits")]
+        assert account.strangers == [("stranger", "no matching row")]
         assert "3.50,100,81" in after
 
     def test_rows_without_a_result_are_told_and_keep_their_score(
         self, finals: Finals, homework: Wanted
     ) -> None:
         after, account = filled(FILE, finals(ada=1.0), homework)
-        assert ('García Márquez, Gabriel "Gabo"', "nothing was graded of them") in account.left
+        assert ('García Márquez, Gabriel "Gabo"', "nothing graded") in account.left
         assert 'late",,7,' in after
 
     def test_excused_students_stay_excused(self, finals: Finals, homework: Wanted) -> None:
@@ -143,11 +143,11 @@ class TestWhoIsWho:
         after, account = filled(FILE, finals(**{"Team A": (0.9, team)}), homework)
         assert 'late",,90,' in after
         assert "cw1,Sec 1,,90,," in after
-        assert account.strangers == [("gone (Team A)", "no row fits")]
+        assert account.strangers == [("gone (Team A)", "no matching row")]
 
     def test_two_results_of_one_student_are_told(self, finals: Finals, homework: Wanted) -> None:
         _, account = filled(FILE, finals(ada=1.0, **{"Ada Sample": 0.5}), homework)
-        assert account.strangers == [("Ada Sample", "line 4 has ada already")]
+        assert account.strangers == [("Ada Sample", "line 4 already has ada")]
 
 
 class TestPoints:
@@ -245,5 +245,5 @@ def test_any_class_round_trips(
     for number in present:
         rows[number + 1][4] = f"{10 * number}"
     assert sheet.encode() == written(rows).encode()
-    assert account.strangers == [("an extra student", "no row fits")]
+    assert account.strangers == [("an extra student", "no matching row")]
     assert len(account.left) == len(missing)

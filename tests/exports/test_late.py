@@ -67,7 +67,7 @@ class TestWithoutTimes:
     FLAGGED = Origin("canvas", late=True)
 
     def test_what_is_only_known_to_be_late_costs_the_flat_percent(self) -> None:
-        assert lateness(LATE, self.FLAGGED, None) == Lateness(20, "late, nobody knows how much")
+        assert lateness(LATE, self.FLAGGED, None) == Lateness(20, "late, unknown by how much")
         assert lateness(LATE, Origin("canvas"), None) == Lateness()
 
     def test_a_time_counts_before_what_the_platform_says(self) -> None:

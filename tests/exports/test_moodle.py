@@ -42,9 +42,9 @@ class TestTheWorksheet:
         assert sheet.encode().decode() == FILE.replace(
             "Submitted,,100", "Submitted,83.5,100"
         ).replace("Submitted,3.00", "Submitted,100")
-        assert account.strangers == [("extra", "no row fits")]
+        assert account.strangers == [("extra", "no matching row")]
         assert ("wang", "its grade cannot be changed") in account.left
-        assert ("Nobody Sample", "nothing was graded of them") in account.left
+        assert ("Nobody Sample", "nothing graded") in account.left
 
     def test_blind_marking_is_joined_by_the_number(self, finals: Finals, wanted: Wanted) -> None:
         text = "Identifier,Grade,Maximum grade,Grade can be changed\nParticipant 123456,,100,Yes\n"
@@ -90,7 +90,7 @@ class TestTheWorksheet:
         assert (sheet.text(1, 4), sheet.text(1, 9)) == (
             "72",
             "simplified 10.8 of 15; trainable 18 of 25; causal 21.6 of 30; multi_head 21.6 of 30;"
-            " 10% taken off: late, nobody knows how much",
+            " 10% deducted: late, unknown by how much",
         )
         assert sheet.text(2, 9) == "Good"
 

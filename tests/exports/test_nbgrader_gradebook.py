@@ -76,8 +76,8 @@ def test_each_criterion_has_its_score_and_lateness_stands_beside_them(
     graded = finals(LATE, ada=0.5, gabo=(0.5, gabo), stranger=1.0)
     account = fill(database, graded, wanted)
     # The sample results give each stage's points to its first criterion, at most its own.
-    assert account.strangers == [("stranger", "no student fits")]
-    assert account.left == [("idle", "nothing was graded of them")]
+    assert account.strangers == [("stranger", "no matching student")]
+    assert account.left == [("idle", "nothing graded")]
     assert len(account.rows) == 2
     assert scores(database, "ada") == (50.0, 0.0)
     assert scores(database, "gm1") == (50.0, 5.0)
@@ -120,7 +120,7 @@ def test_another_release_is_refused_before_anything_is_written(
 
 def test_an_unknown_assignment_is_refused(finals: Finals, wanted: Wanted, database: Path) -> None:
     other = msgspec.structs.replace(wanted, id="other")
-    with pytest.raises(UsageError, match="no assignment is called other; there is attention"):
+    with pytest.raises(UsageError, match="no assignment other; known are attention"):
         fill(database, finals(ada=0.5), other)
 
 

@@ -58,7 +58,7 @@ class TestCsv:
             "raw_score": "80",
             "adjusted_score": "80",
             "late_percent": "25",
-            "late": "late, nobody knows how much",
+            "late": "late, unknown by how much",
             "score": "60",
             "max_score": "100",
             "status": "graded",
@@ -129,7 +129,7 @@ class TestJunit:
         assert own == {
             "score": "60",
             "max_score": "100",
-            "late": "25%: late, nobody knows how much",
+            "late": "25%: late, unknown by how much",
         }
         case = suite.findall("testcase")[2]
         assert case.get("classname") == "causal"

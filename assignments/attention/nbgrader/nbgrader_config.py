@@ -12,14 +12,14 @@ from autograder.platforms.nbgrader import (
 c = get_config()
 c.Autograde.sanitize_preprocessors = [
     preprocessors.ClearOutput,
-    RestoreCells,  # in the place of DeduplicateIds
+    RestoreCells,  # instead of DeduplicateIds
     preprocessors.OverwriteKernelspec,
-    OverwriteChanged,  # OverwriteCells and CheckCellMetadata, where there is anything to do
+    OverwriteChanged,  # OverwriteCells and CheckCellMetadata, if there is anything to do
     CheckChanged,
 ]
 c.OverwriteCells.add_missing_cells = True
 c.Autograde.autograde_preprocessors = [
-    BehindTheWall,  # in the place of Execute
+    BehindTheWall,  # instead of Execute
     preprocessors.IgnorePattern,
     ClearMetadataPreprocessor,
     preprocessors.LimitOutput,

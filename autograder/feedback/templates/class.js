@@ -1,4 +1,4 @@
-// The students' table: a click on a heading sorts, again the other way; the field above searches.
+// The students' table: a click on a heading sorts, a second one reverses; the field above searches.
 "use strict";
 const table = document.getElementById("table");
 const body = table.tBodies[0];
@@ -39,7 +39,7 @@ search.addEventListener("input", () => {
   count.textContent = wanted ? `${shown} of ${rows.length}` : "";
 });
 
-// On paper every list is unfolded; afterwards it is as it was.
+// On paper every list is unfolded; afterwards each is as it was.
 const folded = Array.from(document.querySelectorAll("details"));
 window.addEventListener("beforeprint", () => {
   folded.forEach((each) => {

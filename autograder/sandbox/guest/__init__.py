@@ -1,0 +1,1 @@
+"""What runs inside the wall. Student code shares these processes."""

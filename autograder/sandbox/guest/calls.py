@@ -23,7 +23,7 @@ _WithoutTorchFunction: Any = _C.DisableTorchFunction
 
 
 def lay_out(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
-    """The same numbers, laid out otherwise in memory."""
+    """The same numbers, with another layout in memory."""
     if layout == "transposed" and tensor.dim() >= 2:
         return tensor.transpose(-1, -2).contiguous().transpose(-1, -2)
     if layout == "sliced" and tensor.dim() >= 1:
@@ -48,7 +48,13 @@ def differentiable(value: object) -> bool:
 
 
 def output_of_shape(output: object, shape: tuple[int, ...], depth: int = 0) -> torch.Tensor | None:
-    """The first tensor of a shape in what a call returned."""
+    """The first tensor of a shape in what a call returned.
+
+    Args:
+        output: What the call returned; containers are searched.
+        shape: The shape.
+        depth: How deep in containers this search already is.
+    """
     if is_a(output, _Tensor):
         with _WithoutTorchFunction():
             return output if tuple(_shape_of(output)) == shape else None  # type: ignore[return-value]
@@ -63,7 +69,17 @@ def output_of_shape(output: object, shape: tuple[int, ...], depth: int = 0) -> t
 def gradients(
     output: object, cotangent: torch.Tensor, sources: Mapping[str, torch.Tensor]
 ) -> dict[str, torch.Tensor | None] | None:
-    """The vector-Jacobian product for all sources at once; none without a fitting output."""
+    """The vector-Jacobian product for all sources at once.
+
+    Args:
+        output: What the call returned.
+        cotangent: The vector, of the output's shape.
+        sources: The leaves to differentiate by, by path.
+
+    Returns:
+        A gradient for each source, None for one that the output does not depend on; None as a
+        whole if no output has the cotangent's shape.
+    """
     found = output_of_shape(output, tuple(cotangent.shape))
     if found is None:
         return None
@@ -105,7 +121,7 @@ class _Dispatched(torch.utils._python_dispatch.TorchDispatchMode):
 
 
 class _Unfilled(torch.overrides.TorchFunctionMode):
-    """Leaves weights as they lie in memory: drawing millions of numbers takes its time."""
+    """Leaves weights uninitialised, since drawing millions of numbers takes a while."""
 
     _DRAWS = frozenset(
         f"{way}{distribution}_"
@@ -127,13 +143,19 @@ class _Unfilled(torch.overrides.TorchFunctionMode):
 
 
 def unfilled(call: Callable[[], object]) -> object:
-    """Run a call that makes modules of which only the sizes matter."""
+    """Run a call that builds modules of which only the sizes matter."""
     with _Unfilled():
         return call()
 
 
 def counting(call: Callable[[], object], counts: dict[str, int], *, everything: bool) -> object:
-    """Run a call and count what it dispatches; not everything: the library's attention alone."""
+    """Run a call and count the operators that it dispatches.
+
+    Args:
+        call: The call.
+        counts: Receives the counts, by operator.
+        everything: Whether to count all operators; if not, only the library's attention.
+    """
     if not everything:
         with library.watched(counts):
             return call()

@@ -1,8 +1,8 @@
-"""A student's objects as values of the wire, without asking them anything.
+"""A student's objects as values of the protocol, without asking them anything.
 
 Types are looked up with `type(...)` and their true ancestry, exact builtins are made with the
 builtins' own methods, and containers are walked with theirs: what an object says of itself
-through `__class__`, `__eq__`, `__iter__` or `__getattr__` is never asked.
+through `__class__`, `__eq__`, `__iter__` or `__getattr__` is never consulted.
 """
 
 from __future__ import annotations
@@ -54,11 +54,16 @@ class SourceLines(Protocol):
     """Where compiled code comes from: what loading keeps for every file name it makes up."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The path within the submission."""
+
     @property
-    def cell(self) -> int | None: ...
+    def cell(self) -> int | None:
+        """The number of the notebook's cell; None in a module."""
+
     @property
-    def lines(self) -> tuple[str, ...]: ...
+    def lines(self) -> tuple[str, ...]:
+        """The text, line by line."""
 
 
 def is_a(value: object, kind: type) -> bool:
@@ -80,17 +85,17 @@ def _sound(text: str) -> str:
 
 
 def label(text: str) -> str:
-    """A string for a place where only a short one fits."""
+    """A string, cut to the length of a label."""
     return _sound(_exact_str(text)[:MAX_NAME])
 
 
 def words(text: str) -> str:
-    """A string for a place where a sentence fits."""
+    """A string, cut to the length of a message."""
     return _sound(_exact_str(text)[:MAX_TEXT])
 
 
 def own(value: object) -> Mapping[str, object]:
-    """An object's dictionary as it is, or an empty one where it has no plain dictionary."""
+    """An object's dictionary as it is; empty if it has no plain dictionary."""
     try:
         found = _dict_of(value, "__dict__")
     except Exception:  # an object without one, or one that only pretends
@@ -104,7 +109,7 @@ def members(value: object) -> Mapping[str, object]:
 
 
 def children(value: object) -> list[tuple[str, object]]:
-    """What a container or an object holds, by name or place; nothing for everything else."""
+    """What a container or an object holds, by name or position; nothing for other values."""
     if is_a(value, _list):
         return [(_repr(i), item) for i, item in enumerate(_first(_list_parts(value), MAX_ITEMS))]
     if is_a(value, _tuple):

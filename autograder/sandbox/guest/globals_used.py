@@ -1,7 +1,7 @@
-"""What a class leans on that lies outside of it: layers, tensors and sizes that are globals.
+"""The globals that a class depends on: layers, tensors and sizes defined outside of it.
 
-Work written in a notebook often does, unnoticed: the cell above has made a mask or a dropout layer
-of the right size. Read from code objects; nothing of the student's is run.
+Notebooks often have them unnoticed: the cell above has made a mask or a dropout layer of the right
+size. They are read from code objects; no student code is run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_READ = 512
 
 
 def globals_of(kind: type) -> dict[str, object]:
-    """The layers, tensors and whole numbers above 1 that the methods of a class find outside."""
+    """The global layers, tensors and whole numbers above 1 that the methods of a class use."""
     found: dict[str, object] = {}
     for ancestor in _ancestors(kind):
         if str(_members(ancestor).get("__module__", "")).startswith("torch."):
@@ -52,7 +52,7 @@ def _look(function: FunctionType, found: dict[str, object]) -> None:
 
 
 def _global_names(code: CodeType) -> tuple[str, ...]:
-    """The names that code looks up outside of itself; attributes of these names are none."""
+    """The global names that code looks up, without attributes."""
     known = _read.get(id(code))
     if known is not None:
         return known[1]
@@ -87,7 +87,7 @@ def notes_on(kind: type) -> tuple[str, ...]:
 
 
 def layers_in(parts: Iterable[object]) -> Iterator[Any]:
-    """The layers outside that a module's parts, itself among them, lean on."""
+    """The global layers that a module and its parts depend on."""
     for part in parts:
         for value in globals_of(type(part)).values():
             if is_a(value, _Module):

@@ -1,9 +1,9 @@
-"""The guest: carries out what the judge asks, one request after another, in a student's company.
+"""The guest: carries out the judge's requests, one after another, beside student code.
 
-By the time this runs the wall is up. Student code shares this process, so nothing said from here
-is believed by the judge beyond its being a well-formed value; what is kept private here (functions
-bound at import, before the student's first statement) only makes sure that ordinary tampering
-with torch or builtins harms nobody but its author.
+By the time this runs the wall is up. Student code shares this process, so the judge believes
+nothing from here beyond its being a well-formed value. What is kept private here (functions bound
+at import, before the student's first statement) only makes sure that ordinary tampering with torch
+or builtins harms nobody but its author.
 """
 
 from __future__ import annotations
@@ -40,7 +40,13 @@ _put_into, _bring_along = modes.put_into, modes.bring_along
 
 
 class Guest:
-    """Handles, loaded names, and one method for each kind of operation."""
+    """Handles, loaded names, and one method for each kind of operation.
+
+    Args:
+        channel: The connection to the judge.
+        output: Collects what the student prints.
+        started: Called with the number of each statement before it runs.
+    """
 
     def __init__(
         self, channel: Channel, output: reset_state.Output, started: Callable[[int], None]

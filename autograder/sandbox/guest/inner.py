@@ -1,7 +1,7 @@
-"""The inner wall: what a guest gives up before a byte of the student's is read.
+"""The inner wall: what a guest gives up before it reads a byte of the student's.
 
-The same at every level, as far as the system has it: limits, another user where no namespace
-makes one, Landlock, capabilities, seccomp. The order matters and is told step by step.
+It is the same at every level, as far as the system supports it: limits, another user if no
+namespace provides one, Landlock, capabilities, seccomp. The order matters.
 """
 
 from __future__ import annotations
@@ -38,7 +38,14 @@ def prepare(order: Prepare) -> Prepared:
 
 
 def close_in(order: Fork, prepared: Prepared, parent: int, sock: socket.socket) -> None:
-    """Put up the wall around this process; what it has left is the socket."""
+    """Put up the wall around this process; only the socket is left to it.
+
+    Args:
+        order: The limits of this guest.
+        prepared: The wall's parts, built once.
+        parent: The zygote's process id.
+        sock: The connection to the judge, the one descriptor that is kept.
+    """
     os.setsid()  # a group of its own, so that it can be killed with all that it started
     if kernel.LINUX:
         kernel.prctl(kernel.PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -65,7 +72,7 @@ def close_in(order: Fork, prepared: Prepared, parent: int, sock: socket.socket) 
 def _keep_only(sock: socket.socket) -> None:
     """Close every descriptor but the socket; 0 to 2 lead nowhere.
 
-    Last, so that whatever fails before is told in the zygote's log.
+    This comes last, so that earlier failures reach the zygote's log.
     """
     nowhere = os.open(os.devnull, os.O_RDWR)
     for standard in (0, 1, 2):

@@ -40,20 +40,28 @@ def _check(result: int, what: str) -> int:
 
 
 def prctl(option: int, first: int = 0, second: int = 0) -> None:
-    """One of the process's own settings."""
+    """Change one of the process's own settings, by the system call of this name.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
     zero = ctypes.c_ulong(0)
     arguments = (ctypes.c_ulong(first), ctypes.c_ulong(second), zero, zero)
     _check(_libc.prctl(ctypes.c_int(option), *arguments), f"prctl {option}")
 
 
 def syscall(number: int, *arguments: int | ctypes.Array[ctypes.c_char]) -> int:
-    """A system call by number."""
+    """Make a system call by its number.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
     given = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     return _check(_libc.syscall(ctypes.c_long(number), *given), f"system call {number}")
 
 
 def drop_capabilities(kept: int | None = None) -> None:
-    """Give up every capability, in every set, save one."""
+    """Give up every capability in every set, except `kept`."""
     for capability in range(_LAST_CAPABILITY + 1):
         try:
             prctl(PR_CAPBSET_DROP, capability)
@@ -68,7 +76,7 @@ def drop_capabilities(kept: int | None = None) -> None:
 
 
 def load_seccomp(program: bytes) -> None:
-    """Put a seccomp program in force, for good. NO_NEW_PRIVS must be set before."""
+    """Apply a seccomp program for good. NO_NEW_PRIVS must be set before."""
     program = program.replace(OWN_PID.to_bytes(4, "little"), os.getpid().to_bytes(4, "little"))
     steps = ctypes.create_string_buffer(program, len(program))
     count = len(program) // _PROGRAM_STEP

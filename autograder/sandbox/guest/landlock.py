@@ -1,8 +1,10 @@
-"""Landlock: what a guest may read; all else of the file system is closed to it.
+"""Landlock: what a guest may read; the rest of the file system is closed to it.
 
-Every right that the kernel knows is handled, hence refused, and only reading is granted again,
-below the folders of Python and its packages. Where the kernel knows of them, TCP ports and the
-sockets and signals of processes outside are closed too.
+Every right that the kernel knows is handled, and so refused; only reading is granted again, below
+the folders of Python and its packages. If the kernel supports it, TCP ports and the sockets and
+signals of processes outside are closed too.
+
+Source: https://docs.kernel.org/userspace-api/landlock.html
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ _SCOPES = 0b11
 
 
 def version() -> int:
-    """The version of the interface that this kernel has; 0 where there is none."""
+    """The version of Landlock's interface in this kernel; 0 if there is none."""
     if not kernel.LINUX:
         return 0
     try:
@@ -36,7 +38,19 @@ def version() -> int:
 
 
 def build(readable: Iterable[str], listable: Iterable[str], abi: int) -> int:
-    """A set of rules, as a descriptor: nothing but reading, and only beneath these paths."""
+    """Build a set of rules that allows nothing but reading.
+
+    Args:
+        readable: Paths below which files may be read and folders listed.
+        listable: Paths below which folders may be listed.
+        abi: The version of the interface.
+
+    Returns:
+        A file descriptor of the rules.
+
+    Raises:
+        OSError: The kernel refuses.
+    """
     files = (1 << _FILE_RIGHTS[min(abi, 5)]) - 1
     attributes = struct.pack("<Q", files)
     if abi >= 4:
@@ -70,5 +84,5 @@ def _allow(rules: int, path: str, rights: int) -> None:
 
 
 def restrict(rules: int) -> None:
-    """Put the rules in force, for good. NO_NEW_PRIVS must be set before."""
+    """Apply the rules for good. NO_NEW_PRIVS must be set before."""
     kernel.syscall(_RESTRICT, rules, 0)

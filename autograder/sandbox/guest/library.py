@@ -1,8 +1,8 @@
-"""Sees the library's own attention at work, from wherever it is called.
+"""Notices calls of torch's own attention, wherever they come from.
 
-Its operators get a look-out: a kernel before the real one that counts and goes on to it. That is
-seen in scripted functions and other threads too, and costs a call without such an operator
-nothing, while to be told of every operator costs four times the call.
+Its operators get a kernel before the real one, which counts and goes on to it. That works in
+scripted functions and other threads too, and costs nothing in a call without such an operator,
+whereas counting every operator makes a call take four times as long.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def watched(counts: dict[str, int]) -> Iterator[None]:
 
 
 def prepare() -> None:
-    """Put the look-outs in their places, once for a process and all that are forked from it."""
+    """Install the counting kernels, once for a process and all that are forked from it."""
     global _lookouts
     if _lookouts is not None:
         return

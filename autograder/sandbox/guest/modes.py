@@ -1,7 +1,7 @@
-"""Training or evaluation mode, for a module, all that is in it, and the layers that it leans on.
+"""Training or evaluation mode for a module, its parts, and the global layers that it depends on.
 
-A layer outside belongs to all modules of its class and has one mode: it follows whichever of them
-is called, so that the order in which modules are asked things tells nothing.
+A global layer belongs to all modules of its class and has one mode: it follows whichever module is
+called, so that the order in which modules are called does not matter.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _outside: list[bool] = []  # not empty once anything put into a mode here leant 
 
 
 def put_into(module: Any, training: bool) -> None:
-    """As `module.train(training)` does it; for layers outside as well."""
+    """Do what `module.train(training)` does, for global layers as well."""
     parts = _plain_parts(module)
     if parts is None:
         module.train(training)
@@ -39,7 +39,7 @@ def put_into(module: Any, training: bool) -> None:
 
 
 def bring_along(module: Any) -> None:
-    """Put layers outside into the mode of the module that leans on them, before it is called."""
+    """Put global layers into the mode of the module that depends on them, before it is called."""
     if not _outside:
         return  # nearly always
     for _, part in walk(module):

@@ -1,8 +1,8 @@
 """Looking into a student's module: its parameters, buffers, submodules and other attributes.
 
-torch's own dictionaries are read directly, since `named_parameters` and its kin may be overridden
-and need not tell what is there. Modules that torch does not know of, because they lie in a plain
-list, are found too and marked as such.
+torch's own dictionaries are read directly, since `named_parameters` and the like may be overridden.
+Modules that torch does not know of, because they are in a plain list, are found too and marked as
+such.
 """
 
 from __future__ import annotations
@@ -35,7 +35,13 @@ def _entries(module: object, which: str) -> list[tuple[str, object]]:
 def walk(
     module: object, prefix: str = "", above: tuple[int, ...] = ()
 ) -> Iterator[tuple[str, object]]:
-    """A module and its registered submodules with their paths; cycles are cut."""
+    """A module and its registered submodules with their paths.
+
+    Args:
+        module: The module.
+        prefix: The path that paths begin with.
+        above: The modules above it, which are not entered again.
+    """
     yield prefix, module
     if len(above) >= _DEEPEST:
         return

@@ -1,4 +1,4 @@
-"""A handful of attacks that a guest tries on its own wall, before it is trusted to hold."""
+"""A few attacks that a guest tries on its own wall before the wall is trusted."""
 
 from __future__ import annotations
 

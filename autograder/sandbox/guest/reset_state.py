@@ -1,7 +1,7 @@
 """The state that torch, numpy and Python keep for a whole process, set back before each request.
 
-What one call leaves behind (a default type, a mode, a generator that has moved on) must not
-change what the next one computes: each check is judged by itself.
+What one call leaves behind (a default type, a mode, a generator that has advanced) must not change
+what the next one computes: each check is judged by itself.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def imported(library: str) -> None:
 
 
 def drop_modes() -> None:
-    """Take away every torch mode that is still in force; a default device is one, too."""
+    """Remove every torch mode that is still active; a default device is one, too."""
     if _functions():
         _set_default_device(None)
         while _functions():
@@ -104,10 +104,13 @@ def drop_modes() -> None:
 
 
 def bound_threads(most: int) -> None:
-    """From here on no more threads than this run at a time, besides the first.
+    """Limit the threads that Python starts from now on.
 
-    Said with the exception that Python has for it. Below Python the system's own limits hold,
-    where it has some for a guest alone.
+    A thread too many raises Python's own `RuntimeError`. Threads started below Python are bounded
+    by the system, if it has a limit for a single guest.
+
+    Args:
+        most: How many threads may run at a time besides the first.
     """
     lock, running = _thread.allocate_lock(), [0]
 
@@ -143,8 +146,8 @@ def bound_threads(most: int) -> None:
 class Output(io.TextIOBase):
     """What a student prints, up to a number of characters for each operation; the rest is dropped.
 
-    Of all operations the judge keeps no more than that either, in the order in which checks come to
-    ask, whatever was asked ahead of time.
+    The judge keeps no more than that of all operations together, in the order of the checks, even
+    if requests were sent ahead.
     """
 
     def __init__(self, most: int) -> None:
@@ -153,9 +156,15 @@ class Output(io.TextIOBase):
         self.count = 0
 
     def writable(self) -> bool:
+        """Always true; see `io.IOBase`."""
         return True
 
     def write(self, text: str, /) -> int:
+        """Keep what fits; see `io.TextIOBase`.
+
+        Raises:
+            TypeError: Not a string.
+        """
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
         self.count += 1

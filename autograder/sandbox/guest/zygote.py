@@ -1,7 +1,7 @@
 """The zygote: imports everything once, then forks a guest for each submission.
 
-It never runs a student's code and never reads a submission. What it holds in memory every guest
-inherits and can look at, so it knows nothing that is worth looking at.
+It never runs student code and never reads a submission. Every guest inherits its memory and can
+look at it, so it holds nothing that is worth looking at.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class _Zygote:
 
     @staticmethod
     def _kill_group(pid: int) -> None:
-        """End whatever a guest started, where it could start anything."""
+        """Kill whatever a guest started, if it could start anything."""
         with contextlib.suppress(OSError):
             os.killpg(pid, signal.SIGKILL)
 

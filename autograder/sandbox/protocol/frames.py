@@ -1,8 +1,8 @@
 """Frames: a message and the tensors behind it, over a stream socket.
 
-A frame is a prefix (two lengths), the message, the raw bytes. Lengths are bounded before anything
-is allocated. Whoever reads expects exactly one frame: bytes after it are refused, since nobody
-speaks out of turn here.
+A frame is a prefix (two lengths), the message, the raw bytes. Lengths are checked before anything
+is allocated. The reader expects exactly one frame: bytes after it are refused, since neither side
+speaks out of turn.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MOST_PARTS = 512  # of one sendmsg; the system allows 1024
 
 
 class Broken(Exception):
-    """The other side sent something that no honest program sends."""
+    """The other side sent something that no honest program would send."""
 
 
 class Ended(Exception):
@@ -32,10 +32,15 @@ def _for_ever(writing: bool) -> None:
 
 
 class Channel:
-    """One end of the conversation.
+    """One end of the connection.
 
-    `wait(writing)` is called whenever the socket is not ready; it returns when it may be, or
-    raises: that is how deadlines come in. A guest has blocking sockets and needs none.
+    Args:
+        sock: The socket.
+        max_message: The largest message accepted, in bytes.
+        max_payload: The most raw bytes accepted behind it.
+        wait: Called with whether to write whenever the socket is not ready; it returns when the
+            socket may be, or raises, which is how deadlines are enforced. A guest's sockets block
+            and need none.
     """
 
     def __init__(
@@ -51,11 +56,15 @@ class Channel:
         self._max_message = max_message
         self._max_payload = max_payload
         self._wait = wait or _for_ever
-        # A judge knows that no answer is there yet; a look at the socket would be in vain.
+        # A judge knows that there is no answer yet, so it need not try the socket first.
         self._waits_first = wait is not None
 
     def send(self, message: bytes, payload: Sequence[Buffer] = ()) -> None:
-        """Send one frame; small ones in one system call."""
+        """Send one frame, a small one in one system call.
+
+        Raises:
+            Ended: The other side is gone.
+        """
         size = 0
         for part in payload:
             size += len(part)
@@ -111,7 +120,15 @@ class Channel:
             return count
 
     def receive(self) -> tuple[memoryview, memoryview]:
-        """Message and raw bytes of one frame. The views are good until the next frame is read."""
+        """Receive one frame.
+
+        Returns:
+            The message and the raw bytes, as views that are valid until the next frame is read.
+
+        Raises:
+            Broken: A length is out of bounds, or bytes follow the frame.
+            Ended: The other side is gone.
+        """
         have = 0
         if self._waits_first:
             self._wait(False)

@@ -2,7 +2,7 @@
 
 A request has parts that do not depend on each other. Each holds operations, which are carried out
 in order; its reply has an outcome for each of them, up to the first that raised. Both sides import
-this module, so nothing here may need the rest of the kit.
+this module, so it must not need the rest of the kit.
 """
 
 from __future__ import annotations
@@ -53,8 +53,18 @@ class Make(Message, frozen=True, tag=1):
 class Call(Message, frozen=True, tag=2):
     """Call a function by name, or a module by handle.
 
-    operators_wanted: all that it dispatches; library_wanted: the library's attention alone.
-    unfilled: without drawing weights. training: the mode that a module is put into before.
+    Attributes:
+        target: The function's name or the module's handle.
+        arguments: Positional arguments.
+        keywords: Keyword arguments.
+        layouts: The memory layout of some positional arguments, by position.
+        cotangent: The vector to multiply gradients with; None for no gradients.
+        arguments_wanted: Whether to return the arguments as they are after the call.
+        operators_wanted: Whether to count all operators that it dispatches.
+        grad_enabled: Whether gradients are recorded.
+        unfilled: Whether weights are left uninitialised.
+        training: The mode that a module is put into before; None to leave it.
+        library_wanted: Whether to count only torch's own attention.
     """
 
     target: str | int
@@ -112,7 +122,7 @@ class Child(Message, frozen=True, tag=8):
 
 
 class Attributes(Message, frozen=True, tag=9):
-    """What a module keeps besides parameters and buffers."""
+    """Get what a module keeps besides parameters and buffers."""
 
     handle: Index
 
@@ -124,9 +134,11 @@ class Release(Message, frozen=True, tag=10):
 
 
 class Substitute(Message, frozen=True, tag=11):
-    """Put the judge's own functions in the place of the student's of the same names.
+    """Replace the student's functions by the judge's own of the same names.
 
-    called: whether a call of such a name is theirs too; else they only serve the student's own.
+    Attributes:
+        source: The judge's functions.
+        called: Whether a call by name reaches them too; if not, only student code uses them.
     """
 
     source: str
@@ -134,7 +146,7 @@ class Substitute(Message, frozen=True, tag=11):
 
 
 class Probe(Message, frozen=True, tag=12):
-    """Try the wall from inside. Asked of a guest without a submission, when a level is chosen."""
+    """Try the wall from inside. Sent to a guest without a submission, when a level is chosen."""
 
     secret: str  # a file that exists outside and must not be readable
     folder: str  # a folder that exists outside and must not be writable
@@ -190,7 +202,7 @@ class Spot(Message, frozen=True):
 
 
 class Raised(Message, frozen=True, tag=0):
-    """An exception, described. `not_implemented` tells a stub's from all others."""
+    """An exception, described. `not_implemented` is true for that of a stub."""
 
     kind: Label
     text: Words
@@ -199,7 +211,7 @@ class Raised(Message, frozen=True, tag=0):
 
 
 class Done(Message, frozen=True, tag=1):
-    """The operation was carried out and has nothing to tell."""
+    """The operation was carried out and has no result."""
 
 
 class Loaded(Message, frozen=True, tag=2):
@@ -232,7 +244,7 @@ class Tensors(Message, frozen=True, tag=4):
 
 
 class Part(Message, frozen=True):
-    """One module inside another; `registered` where torch knows of it."""
+    """One module inside another; `registered` says whether torch knows of it."""
 
     path: Label
     class_name: Label

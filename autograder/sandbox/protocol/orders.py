@@ -1,7 +1,7 @@
-"""What the judge tells the zygote, and what the zygote answers.
+"""The judge's orders to the zygote, and the zygote's answers.
 
-This is between two programs of the kit, over a socket that no guest keeps. It is small, so a
-message fits one read; descriptors travel beside it.
+They go between two programs of the kit, over a socket that no guest keeps. A message is small
+enough for one read; file descriptors travel beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Order(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=
 
 
 class Prepare(Order, frozen=True, tag=0):
-    """The wall of every guest, told once."""
+    """The wall of every guest, sent once."""
 
     readable: tuple[str, ...] | None  # what Landlock leaves readable; None: Landlock is not used
     listable: tuple[str, ...]  # folders whose names may be listed besides
@@ -28,7 +28,7 @@ class Prepare(Order, frozen=True, tag=0):
 
 
 class Fork(Order, frozen=True, tag=1):
-    """Begin a guest. Its socket and the file for its progress come along as descriptors."""
+    """Start a guest. Its socket and the file for its progress come along as descriptors."""
 
     memory_bytes: int | None  # of address space, all told; None: not limited
     cpu_seconds: int
@@ -49,14 +49,14 @@ class Wait(Order, frozen=True, tag=2):
 
 
 class Ready(Order, frozen=True, tag=3):
-    """Everything is imported. A descriptor of the zygote itself comes along where there are any."""
+    """Everything is imported. A descriptor of the zygote comes along if the system has them."""
 
     pid: int
     walls: tuple[str, ...] = ()
 
 
 class Forked(Order, frozen=True, tag=4):
-    """A guest has begun; a descriptor of it comes along where there are any."""
+    """A guest has started; a descriptor of it comes along if the system has them."""
 
     pid: int
 
@@ -80,7 +80,13 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def tell(sock: socket.socket, order: AnyOrder, descriptors: Sequence[int] = ()) -> None:
-    """Send one order or answer, with descriptors."""
+    """Send one order or answer.
+
+    Args:
+        sock: The connection.
+        order: The message.
+        descriptors: File descriptors that travel beside it.
+    """
     data = _encode(order)
     if descriptors:
         socket.send_fds(sock, [data], list(descriptors))
@@ -89,7 +95,7 @@ def tell(sock: socket.socket, order: AnyOrder, descriptors: Sequence[int] = ()) 
 
 
 def hear(sock: socket.socket) -> tuple[AnyOrder, list[int]] | None:
-    """The next order or answer with its descriptors; None when the other side is gone."""
+    """The next order or answer with its descriptors; None if the other side is gone."""
     data, descriptors, _, _ = socket.recv_fds(sock, _MOST_BYTES, _MOST_DESCRIPTORS)
     if not data:
         return None

@@ -58,7 +58,7 @@ _NAMES = {dtype: name for name, (dtype, _) in DTYPES.items()}
 
 
 class CannotTravel(Exception):
-    """A tensor whose bytes cannot be sent, with what can be told of it."""
+    """A tensor whose bytes cannot be sent, and why."""
 
     def __init__(self, why: str, tensor: torch.Tensor | None = None) -> None:
         super().__init__(why)
@@ -72,7 +72,7 @@ def dtype_name(dtype: torch.dtype) -> str:
 
 
 def plain(value: torch.Tensor) -> torch.Tensor:
-    """The tensor itself under a subclass that may say otherwise; detached."""
+    """The tensor itself, detached, without a subclass that may misreport it."""
     with _WithoutTorchFunction():
         if type(value) is not _Tensor and type(value) is not _Parameter:
             value = _as_subclass(value, _Tensor)
@@ -87,7 +87,14 @@ def facts(value: torch.Tensor) -> tuple[tuple[int, ...], str, str]:
 
 
 def encode(value: torch.Tensor) -> tuple[TensorHead, Buffer, object]:
-    """Head, bytes, and what must stay alive while the bytes are in use."""
+    """Encode a tensor.
+
+    Returns:
+        Its head, its bytes, and what must stay alive while the bytes are in use.
+
+    Raises:
+        CannotTravel: Not a plain dense CPU tensor, or too large.
+    """
     with _WithoutTorchFunction():
         if type(value) is not _Tensor and type(value) is not _Parameter:
             value = _as_subclass(value, _Tensor)
@@ -119,7 +126,15 @@ def encode(value: torch.Tensor) -> tuple[TensorHead, Buffer, object]:
 
 
 def decode(heads: Sequence[TensorHead], payload: memoryview) -> list[torch.Tensor]:
-    """Tensors of their own memory; anything that does not fit exactly is `Broken`."""
+    """Decode the tensors of a frame, each into memory of its own.
+
+    Args:
+        heads: Type and shape of each.
+        payload: The bytes of all, one after another.
+
+    Raises:
+        Broken: Heads and bytes do not fit exactly.
+    """
     try:
         return _decode(heads, payload)
     except (RuntimeError, OverflowError) as error:  # torch's own checks of sizes
@@ -153,9 +168,10 @@ def _decode(heads: Sequence[TensorHead], payload: memoryview) -> list[torch.Tens
 
 
 class Cargo:
-    """The tensors of one frame, gathered while its message is put together.
+    """The tensors of one frame, collected while its message is put together.
 
-    first: the number of the first, where others come before them.
+    Args:
+        first: The number of the first tensor, if others come before it.
     """
 
     def __init__(self, first: int = 0) -> None:
@@ -166,7 +182,11 @@ class Cargo:
         self._size = 0
 
     def add(self, tensor: torch.Tensor) -> int:
-        """Take a tensor along; its number within the frame."""
+        """Add a tensor and return its number within the frame.
+
+        Raises:
+            CannotTravel: It cannot be sent, or the frame would be too large.
+        """
         head, data, alive = self._packed(tensor)
         self._size += len(data)
         if self._size > MAX_PAYLOAD_BYTES:

@@ -1,6 +1,6 @@
-"""What the judge and a guest say to each other: the messages, and the bounds they must keep.
+"""The parts of messages between judge and guest, and the bounds that they must keep.
 
-Both sides import this module, so nothing here may need the rest of the kit. The judge trusts no
+Both sides import this module, so it must not need the rest of the kit. The judge trusts no
 message: every one is decoded into these structs (unknown fields refused, ranges checked) and
 only then looked at. Tensors travel behind a message as raw bytes; a message names them by number.
 """
@@ -39,7 +39,7 @@ class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_field
 
 
 class SourceFile(Message, frozen=True):
-    """One file of a submission. A notebook has its code cells, everything else its bytes."""
+    """One file of a submission. A notebook has its code cells, other files have their bytes."""
 
     path: str
     kind: Literal["module", "notebook", "data"]
@@ -93,7 +93,7 @@ class TensorHead(Message, frozen=True):
 
 
 class TensorValue(Message, frozen=True, tag=0):
-    """A tensor, by its place among those that follow the message."""
+    """A tensor, by its position among those that follow the message."""
 
     index: Index
 
@@ -105,7 +105,7 @@ class Many(Message, frozen=True, tag=1):
 
 
 class Slot(Message, frozen=True):
-    """One parameter, buffer or attribute of a module: all that is to know without its bytes."""
+    """One parameter, buffer or attribute of a module, without its bytes."""
 
     path: Label
     shape: Shape
@@ -118,7 +118,7 @@ Slots = Annotated[tuple[Slot, ...], msgspec.Meta(max_length=MAX_ITEMS)]
 
 
 class ModuleValue(Message, frozen=True, tag=2):
-    """A module that stays in the guest. Its handle is good for this guest alone."""
+    """A module that stays in the guest. Its handle is valid for this guest only."""
 
     handle: Index
     class_name: Label
@@ -128,7 +128,7 @@ class ModuleValue(Message, frozen=True, tag=2):
 
 
 class Described(Message, frozen=True, tag=3):
-    """Something that cannot travel: told in words, with the tensors that it holds."""
+    """Something that cannot be sent: described in words, with the tensors that it holds."""
 
     type_name: Label
     why: Label

@@ -1,5 +1,5 @@
 """The system calls that a guest may make: one program for each kind of processor.
 
-`generate.py` writes the programs with libseccomp; they are kept beside it, so that no machine
-that grades needs libseccomp.
+`generate.py` writes the programs with libseccomp; they are committed beside it, so that a machine
+that grades does not need libseccomp.
 """

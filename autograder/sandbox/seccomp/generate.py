@@ -1,8 +1,8 @@
 """Writes the seccomp programs: `python -m autograder.sandbox.seccomp.generate`.
 
-An allow-list. Whatever torch, numpy and Python need to compute, read and wait is on it; whatever
-starts, signals, connects, writes to the file system or changes rights is not, and answers EPERM.
-What the list must never grow by: fork, exec, socket, kill, ptrace, memfd, chmod, rename, mount.
+An allow-list. What torch, numpy and Python need to compute, read and wait is on it; what starts or
+signals processes, connects, writes to the file system or changes rights is not, and fails with
+EPERM. Never to be added: fork, exec, socket, kill, ptrace, memfd, chmod, rename, mount.
 """
 
 from __future__ import annotations
@@ -53,7 +53,14 @@ FCNTL = (0, 1, 2, 3, 4, 1030)  # duplicate, flags
 
 
 def program(architecture: str) -> bytes:
-    """The program for one kind of processor, as the kernel takes it."""
+    """The program for one kind of processor, as the kernel takes it.
+
+    Args:
+        architecture: `x86_64` or `aarch64`.
+
+    Returns:
+        The instructions in the kernel's BPF format.
+    """
     arch = {"x86_64": pyseccomp.Arch.X86_64, "aarch64": pyseccomp.Arch.AARCH64}[architecture]
     rules = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))
     if not rules.exist_arch(arch):

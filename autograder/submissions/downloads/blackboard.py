@@ -1,7 +1,7 @@
 """Blackboard: `HW2_al123_attempt_2021-07-20-21-02-38_hw2.ipynb`, flat.
 
-Beside the files of an attempt lies a text of the same name without theirs, which tells the
-student's: `Name: Ada Lovelace (al123)`. Of several attempts the last one counts.
+Beside the files of an attempt lies a text file named like them but without their own names; it
+says who the student is: `Name: Ada Lovelace (al123)`. Of several attempts the last one counts.
 """
 
 import re

@@ -1,9 +1,9 @@
 """Canvas: `lovelaceada_LATE_4021_998877_hw1.ipynb`, all of them side by side.
 
-The name is the sortable name in small letters, a group's where a group hands in; then LATE where
+First comes the sortable name in lower case, or the group's name if a group hands in; then LATE if
 it was late, the user's number, the attachment's number, the file's name. Anonymous assignments
-have `anon_` and a random word for name and number. What was typed in instead of uploaded is a
-`..._text.html`, an address a `..._link.html`.
+have `anon_` and a random word instead of name and number. Text typed in is a `..._text.html`, a
+web address a `..._link.html`.
 """
 
 import re

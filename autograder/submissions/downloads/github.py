@@ -1,6 +1,6 @@
 """A folder of cloned repositories, such as `hw1-adalove`; each has a `.git`.
 
-Whose a repository is only the roster can tell: names of repositories and of people both have
+Only the roster can say whose a repository is: names of repositories and of people may both have
 hyphens in them.
 """
 

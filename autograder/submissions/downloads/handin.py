@@ -1,4 +1,4 @@
-"""What a platform's download tells of one hand-in."""
+"""What a platform's download says about one hand-in."""
 
 import re
 from collections.abc import Iterable
@@ -16,11 +16,15 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where an entry came from: kept in the gradebook, for exports and late policy.
+    """Where an entry came from: kept in the gradebook, for exports and the late policy.
 
-    `said` is what the platform's names tell of the student, `people` who that is in the roster:
-    several for a group, nobody where there was no roster or nothing in it fits. `late`: the
-    platform said so. `submitted`: when, as the platform wrote it, without an offset.
+    Attributes:
+        platform: The platform's name; empty for an ordinary class folder.
+        said: What the platform's names say about the student.
+        people: Who that is in the roster: several for a group, nobody without a match.
+        late: Whether the platform marked it as late.
+        submitted: When it came in, as the platform wrote it, without an offset from UTC.
+        attempt: The platform's number of the hand-in.
     """
 
     platform: str
@@ -28,21 +32,33 @@ class Origin(msgspec.Struct, frozen=True, omit_defaults=True):
     people: tuple[Person, ...] = ()
     late: bool = False
     submitted: str = ""
-    attempt: str = ""  # the platform's number of what was handed in
+    attempt: str = ""
 
 
 class HandIn(msgspec.Struct, frozen=True):
-    """What one student or group handed in last."""
+    """What one student or group handed in last.
 
-    label: str  # how people call it; not always different from others
+    Attributes:
+        label: What people call it; not necessarily unique.
+        pieces: Its files.
+        origin: Where it came from.
+        names: All names in the listing that belong to it, older attempts included.
+        notes: What the student should know about the reading.
+    """
+
+    label: str
     pieces: tuple[Piece, ...]
     origin: Origin
-    names: tuple[str, ...]  # of the listing, all that are this hand-in's, older ones included
+    names: tuple[str, ...]
     notes: tuple[str, ...] = ()
 
 
 def newest_of_each(versions: Iterable[tuple[str, tuple[int, ...], Piece]]) -> tuple[Piece, ...]:
-    """Of the pieces of one name the newest one: `(name, age, piece)`, the highest age counts."""
+    """The newest piece of each name.
+
+    Args:
+        versions: Triples of name, age and piece; the highest age is the newest.
+    """
     kept: dict[str, tuple[tuple[int, ...], Piece]] = {}
     for name, age, piece in versions:
         known = kept.get(name)
@@ -52,5 +68,5 @@ def newest_of_each(versions: Iterable[tuple[str, tuple[int, ...], Piece]]) -> tu
 
 
 def spaced(name: str) -> str:
-    """A name whose platform wrote underscores for spaces."""
+    """A name with spaces where its platform wrote underscores."""
     return re.sub(r"[_\s]+", " ", name).strip()

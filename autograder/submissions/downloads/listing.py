@@ -1,4 +1,4 @@
-"""The names in a bulk download, a folder or a zip, without anything being unpacked."""
+"""The names in a bulk download, a folder or a zip; nothing is unpacked."""
 
 import os
 import zipfile
@@ -35,13 +35,18 @@ class Listing(Protocol):
 
 
 class FolderListing:
-    """A download that was unpacked."""
+    """A download that was unpacked. See `Listing`."""
 
     def __init__(self, source: Path, prefix: str = "") -> None:
         self.source = source
         self.prefix = prefix
 
     def names(self) -> tuple[str, ...]:
+        """See `Listing`.
+
+        Raises:
+            UsageError: The download itself cannot be read.
+        """
         place = self.source / self.prefix
         try:
             found = [
@@ -50,14 +55,16 @@ class FolderListing:
             ]
         except OSError as error:
             if self.prefix:
-                return ()  # somebody's own folder: whoever reads it will tell
+                return ()  # a student's own folder: reading it will say what is wrong
             raise UsageError(f"{place}: cannot be read ({error.strerror or error})") from None
         return tuple(sorted(found, key=os.fsencode))
 
     def inside(self, folder: str) -> "FolderListing":
+        """See `Listing`."""
         return FolderListing(self.source, self.prefix + folder)
 
     def head(self, name: str, at_most: int) -> bytes:
+        """See `Listing`."""
         path = self.source / self.prefix / name
         try:
             if path.is_symlink() or not path.is_file():
@@ -72,7 +79,11 @@ class Packed:
     """An open zip of a whole class, its directory read once."""
 
     def __init__(self, source: Path) -> None:
-        """Open a zip; `UsageError` where it is none."""
+        """Open a zip.
+
+        Raises:
+            UsageError: It is not a zip, cannot be read, or has too large a directory.
+        """
         self.members: dict[str, zipfile.ZipInfo] = {}  # by clean path; of folders with a slash
         self.refused: list[str] = []  # names that lead out of the archive
         try:
@@ -82,7 +93,7 @@ class Packed:
         except OverflowError:
             limit = MAX_DIRECTORY // 1_000_000
             raise UsageError(
-                f"{source}: its directory has more than {limit} MB; unpack it and name the folder"
+                f"{source}: its directory is larger than {limit} MB; unpack it and name the folder"
             ) from None
         except OSError as error:
             raise UsageError(f"{source}: cannot be read ({error.strerror or error})") from None
@@ -112,7 +123,11 @@ class Packed:
 
 
 def packed(source: Path) -> Packed:
-    """The zip at a path. It stays open until another one is asked for: a class has many parts."""
+    """The zip at a path. It stays open until another is asked for, since a class has many parts.
+
+    Raises:
+        UsageError: See `Packed`.
+    """
     try:
         found = source.stat()
     except OSError as error:
@@ -126,15 +141,20 @@ def _packed(source: Path, _changed: int, _size: int) -> Packed:
 
 
 class ZipListing:
-    """A download as the platform packed it."""
+    """A download as the platform packed it. See `Listing`."""
 
     def __init__(self, source: Path, prefix: str = "") -> None:
-        """Read the directory of a zip; `UsageError` where it is none."""
+        """Read the directory of a zip.
+
+        Raises:
+            UsageError: See `Packed`.
+        """
         self.source = source
         self.prefix = prefix
         self._packed = packed(source)
 
     def names(self) -> tuple[str, ...]:
+        """See `Listing`."""
         tops: dict[str, None] = {}
         for path in self._packed.below(self.prefix):
             first, slash, _ = path.partition("/")
@@ -142,16 +162,18 @@ class ZipListing:
         return tuple(sorted(tops))
 
     def inside(self, folder: str) -> "ZipListing":
+        """See `Listing`."""
         return ZipListing(self.source, self.prefix + folder)
 
     def head(self, name: str, at_most: int) -> bytes:
+        """See `Listing`."""
         info = self._packed.members.get(self.prefix + name)
         if info is None:
             return b""
         try:
             with self._packed.archive.open(info) as member:
                 return member.read(at_most)
-        except Exception:  # damaged or encrypted: whoever reads the rest of it will tell
+        except Exception:  # damaged or encrypted: reading the rest of it will say so
             return b""
 
     @property

@@ -1,9 +1,10 @@
 """Moodle: `Ada Lovelace_123456_assignsubmission_file/hw1.ipynb`.
 
-The number is the assignment's own number of the participant, the same as in the grading
-worksheet. A folder each since 3.1, with an underscore at its end until 4.0; before that, and where
-folders are switched off, the file's name follows flat. Text typed in is an `onlinetext.html`
-under `assignsubmission_onlinetext`. Blind marking says `Participant`, a team's name is the team's.
+The number is the participant's number in this assignment, the same as in the grading worksheet.
+Since 3.1 each participant has a folder, whose name ended in an underscore until 4.0; before that,
+and if folders are switched off, the file's name follows directly. Text typed in is an
+`onlinetext.html` under `assignsubmission_onlinetext`. Under blind marking the name is
+`Participant`; a team has the team's name.
 """
 
 import re

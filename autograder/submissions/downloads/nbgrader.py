@@ -17,7 +17,11 @@ TIMESTAMP = "timestamp.txt"
 
 
 def hand_ins(listing: Listing) -> Iterator[HandIn]:
-    """What was handed in, a student at a time; of several assignments, the one that all have."""
+    """What was handed in, student by student.
+
+    Raises:
+        UsageError: The folders hold several assignments.
+    """
     students = {
         name: tuple(each for each in listing.inside(name).names() if not each.startswith("."))
         for name in listing.names()
@@ -40,7 +44,7 @@ def hand_ins(listing: Listing) -> Iterator[HandIn]:
         found = ", ".join(sorted(each.rstrip("/") for each in stamped))
         raise UsageError(
             f"{listing.source}: hand-ins of several nbgrader assignments ({found}); copy the"
-            " folders of one of them to a place of their own"
+            " folders of one of them into a folder of their own"
         )
     (assignment,) = stamped
     for name, inner in students.items():

@@ -1,4 +1,4 @@
-"""From the pieces of a download to a `Submission`, within the same bounds as any other."""
+"""From the pieces of a download to a `Submission`, within the same limits as any hand-in."""
 
 import io
 import os
@@ -19,9 +19,19 @@ from autograder.submissions.submission import Submission, submission_of
 def read_pieces(
     source: Path, pieces: Sequence[Piece], limits: Limits, name: str, notes: Iterable[str] = ()
 ) -> Submission:
-    """Read one student's part of a download within `limits`; `Unreadable` as for any hand-in.
+    """Read one student's part of a download.
 
-    Where there is no source among the pieces but there are zips, what is in them is read.
+    If there is no source among the pieces but there are zips, their contents are read.
+
+    Args:
+        source: The download, a folder or a zip.
+        pieces: The student's files in it.
+        limits: How much may be read.
+        name: What the result is filed under.
+        notes: Notes on the reading that come first.
+
+    Raises:
+        Unreadable: Whatever is wrong with it, in one line, as for any hand-in.
     """
     intake = Intake(name, limits)
     _read(source, pieces, intake)
@@ -29,11 +39,11 @@ def read_pieces(
     has_sources = any(suffix_of(each.path) in (".py", ".ipynb") for each in intake.members())
     zips = [path for path in intake.inner_archives if suffix_of(path) == ".zip"]
     if not has_sources and zips:
-        if [piece.path for piece in pieces] != zips:  # else it is no news
+        if [piece.path for piece in pieces] != zips:  # else it goes without saying
             told.append(f"read from {', '.join(map(shown, zips))}")
         outer, intake = intake, Intake(name, limits)
         for path in zips:
-            # Of several, each is a folder of its own, so that none hides another's files.
+            # Several zips become a folder each, so that none hides another's files.
             prefix = "" if len(zips) == 1 else path.rsplit(".", 1)[0] + "/"
             with _opened(source, pieces, path, outer) as archive:
                 read_archive(archive, intake, prefix)
@@ -100,8 +110,10 @@ def _opened(source: Path, pieces: Sequence[Piece], path: str, intake: Intake) ->
 
 
 def _places(source: Path, pieces: Iterable[Piece], path: str) -> Iterable[Path]:
-    """Where in an unpacked download a file of a hand-in lies: names on disk may be spelled
-    otherwise than in the hand-in, so folders are looked through."""
+    """Where a file of a hand-in lies in an unpacked download.
+
+    Names on disk may be spelled differently than in the hand-in, so folders are searched.
+    """
     for piece in pieces:
         if not piece.where.endswith("/"):
             if _clean(piece.path) == path:

@@ -20,7 +20,7 @@ from autograder.submissions.downloads.handin import HandIn
 from autograder.submissions.downloads.listing import FolderListing, Listing, ZipListing
 from autograder.submissions.intake import clean_text
 
-# The ones with the most telling names first.
+# Those with the most distinctive names first.
 PLATFORMS: tuple[tuple[str, Callable[[Listing], Iterator[HandIn]]], ...] = (
     ("gradescope", gradescope.hand_ins),
     ("moodle", moodle.hand_ins),
@@ -30,12 +30,12 @@ PLATFORMS: tuple[tuple[str, Callable[[Listing], Iterator[HandIn]]], ...] = (
     ("nbgrader", nbgrader.hand_ins),
     ("github", github.hand_ins),
 )
-# Folders of any student's may look so; within another folder one of them alone says nothing.
+# Any student's folders may look like these; within another folder a single one proves nothing.
 UNTELLING = ("nbgrader", "github")
 
 
 class Download(msgspec.Struct, frozen=True):
-    """A bulk download: what was handed in, and which other names there are beside that."""
+    """A bulk download: what was handed in, and which other names are in it."""
 
     platform: str
     source: Path
@@ -45,11 +45,20 @@ class Download(msgspec.Struct, frozen=True):
 
 
 def recognise(source: Path, passed_over: Callable[[str], bool]) -> Download | None:
-    """The download that a folder or zip is; None for a folder that is none.
+    """Recognise a platform's bulk download by its names.
 
-    `passed_over` tells which names a teacher may keep beside the work. At least half of the others
-    must have a platform's form, since a student's own file may happen to have it. A download may
-    lie in a folder of its own within the source. Raises `UsageError` for a zip that is nobody's.
+    At least half of the names must have the platform's form, since a student's own file may
+    happen to have it. The download may lie in a folder of its own within the source.
+
+    Args:
+        source: A folder or a zip.
+        passed_over: Which names a teacher may keep beside the work; they do not count.
+
+    Returns:
+        The download; None for a folder that is not one.
+
+    Raises:
+        UsageError: A zip that no platform made.
     """
     packed = not source.is_dir()
     listing: Listing = ZipListing(source) if packed else FolderListing(source)
@@ -68,14 +77,14 @@ def recognise(source: Path, passed_over: Callable[[str], bool]) -> Download | No
         listing = listing.inside(names[0])
     if packed:
         raise UsageError(
-            f"{source}: the names in it are no platform's bulk download; unpack it and name the"
-            " folder, which then has one file, folder or zip a student"
+            f"{source}: not a bulk download of a known platform; unpack it and name the folder,"
+            " which needs one file, folder or zip for each student"
         )
     return None
 
 
 def _told_apart(found: tuple[HandIn, ...]) -> tuple[HandIn, ...]:
-    """Of several hand-ins with one label, each gets its number beside it."""
+    """Add its number to each of several hand-ins with the same label."""
     apart = tuple(msgspec.structs.replace(each, label=_label(each.label)) for each in found)
     count = Counter(each.label.casefold() for each in apart)
     return tuple(

@@ -40,7 +40,7 @@ class _Late:
 
 
 class Absences:
-    """Binds what an import can give, and placeholders for the rest."""
+    """Binds what an import provides, and placeholders for the rest."""
 
     def __init__(
         self, modules: Modules, notes: Notes, is_running: Callable[[Node | None], bool]

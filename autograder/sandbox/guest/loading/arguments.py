@@ -94,9 +94,14 @@ class Signature:
 
 
 def fit(target: Callable[..., Any], wanted: dict[str, object]) -> Match:
-    """Find a place for each of the contract's arguments, which come in the contract's order.
+    """Find a parameter for each of the contract's arguments.
 
-    What has no place is left out; where the callable needs more than it gets, calling it raises.
+    Arguments without a parameter are left out; if the callable needs more than it gets, calling it
+    raises.
+
+    Args:
+        target: The student's function or class.
+        wanted: The contract's arguments by name, in the contract's order.
     """
     signature = _read_before(target)
     if signature is None or _takes_exactly(signature, wanted):

@@ -1,4 +1,4 @@
-"""Top-level `await` without threads, sockets or signals: a loop that only knows time."""
+"""Top-level `await` without threads, sockets or signals: a loop that knows only timers."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class _Clock:
-    """In the place of a selector: there is nothing to wait for but time."""
+    """Replaces a selector: there is nothing to wait for but time."""
 
     def select(self, timeout: float | None = None) -> list[Any]:
         if timeout is None:
@@ -35,7 +35,7 @@ class Loop(asyncio.BaseEventLoop):
 
 
 def drive(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """Run a coroutine to its end and give back its result, or raise what it raised."""
+    """Run a coroutine to its end and return its result, or raise what it raised."""
     loop = Loop()
     try:
         return loop.run_until_complete(coroutine)

@@ -36,10 +36,10 @@ class Loaded:
 
 
 def prepare() -> None:
-    """Do what need be done once, before the process is copied for each submission.
+    """Do what has to be done once, before the process is forked for each submission.
 
-    A small submission is loaded on trial: code that has run before is not written to again by
-    the interpreter, and what is not written to needs no copy.
+    A small submission is loaded on trial: the interpreter no longer writes to code that has run
+    before, and memory that is not written to is not copied.
     """
     jupyter.prepare()
     trial = load([_TRIAL], [wire.NameSpec("softmax", "simplified", "function")])
@@ -55,10 +55,15 @@ def load(
 ) -> Loaded:
     """Run a submission and find the contract's names in it.
 
-    From then on the use of an import that is not there raises.
-    `started` is told each statement's number before it runs; a number in `skip` is not run. The
-    numbers are the same for the same submission whatever is skipped. `imported` is told the
-    top-level name of every library that is imported, then or later, before it is.
+    From then on, using an import that is not available raises.
+
+    Args:
+        files: The submission.
+        names: The names that the contract asks for.
+        skip: Numbers of statements that are not run. Numbers do not depend on what is skipped.
+        started: Called with each statement's number before it runs.
+        imported: Called with the top-level name of each library before it is imported, during
+            loading or later.
     """
     placeholders.graded(False)
     kept = [each for each in files if each.kind != "data" and not is_ignored(each.path)]

@@ -26,13 +26,20 @@ class NameSpec(Protocol):
     """A name that the contract asks for."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name itself."""
+
     @property
-    def module(self) -> str: ...
+    def module(self) -> str:
+        """The module in which the template has it."""
+
     @property
-    def kind(self) -> Any: ...
+    def kind(self) -> Any:
+        """`function` or `class`."""
+
     @property
-    def parameters(self) -> tuple[str, ...]: ...
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters of the function, or of the class's constructor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,13 @@ class Search:
 
 
 def search(specs: Sequence[NameSpec], runner: Runner, ownership: Ownership) -> Search:
-    """Find each name, and note what was taken for it and what was passed over."""
+    """Find each name, and note what was taken for it and what was passed over.
+
+    Args:
+        specs: The names that the contract asks for.
+        runner: The submission, after all of it was run; gets the notes.
+        ownership: Tells the submission's own values from others.
+    """
     candidates = _candidates(runner, ownership)
     by_fold: dict[str, list[Candidate]] = {}
     for candidate in candidates:
@@ -123,9 +136,14 @@ def search(specs: Sequence[NameSpec], runner: Runner, ownership: Ownership) -> S
 
 
 def settle(result: Search, runner: Runner, ownership: Ownership) -> None:
-    """Where a module has a stub or nothing under a name of the contract, give it what is graded.
+    """Replace stubs and missing names of the contract in each module by what is graded.
 
-    A class may be written in a notebook while the next stage's module imports the stub of it.
+    A class may be written in a notebook while the next stage's module imports its stub.
+
+    Args:
+        result: What was found for each name.
+        runner: The submission, after all of it was run; gets the notes.
+        ownership: Tells stubs from work.
     """
     for node in runner.modules.namespaces().values():
         for name, best in result.found.items():

@@ -18,13 +18,20 @@ class SourceFile(Protocol):
     """One file of a submission."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """The path within the submission."""
+
     @property
-    def kind(self) -> Any: ...
+    def kind(self) -> Any:
+        """`module`, `notebook` or `data`."""
+
     @property
-    def data(self) -> bytes: ...
+    def data(self) -> bytes:
+        """The bytes of a module or data file."""
+
     @property
-    def cells(self) -> tuple[str, ...]: ...
+    def cells(self) -> tuple[str, ...]:
+        """The code cells of a notebook."""
 
 
 class Node:

@@ -48,7 +48,11 @@ class Broken:
 
 
 def parsed(text: str) -> list[ast.stmt]:
-    """The statements of a text. Raises SyntaxError for whatever reason there are none."""
+    """The statements of a text.
+
+    Raises:
+        SyntaxError: The text cannot be parsed, for whatever reason.
+    """
     try:
         with catch_warnings():
             simplefilter("ignore")
@@ -61,7 +65,11 @@ def parsed(text: str) -> list[ast.stmt]:
 
 
 def pieces(text: str) -> list[Piece]:
-    """The statements of a text. Raises SyntaxError where it is no Python."""
+    """The statements of a text, cut by lines if possible.
+
+    Raises:
+        SyntaxError: The text is not Python.
+    """
     if "__future__" not in text:  # such an import changes how all that follows is compiled
         try:
             return _by_lines(text)
@@ -71,7 +79,11 @@ def pieces(text: str) -> list[Piece]:
 
 
 def whole(text: str) -> list[Piece]:
-    """The statements of a text by their trees. Raises SyntaxError where it is no Python."""
+    """The statements of a text by their syntax trees.
+
+    Raises:
+        SyntaxError: The text is not Python.
+    """
     return [Piece(0, "", node) for node in parsed(text)]
 
 

@@ -53,6 +53,7 @@ class Placeholder:
         check(self)
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Another placeholder, or as a decorator what it decorates."""
         check(self)
         if len(arguments) == 1 and not options and isinstance(arguments[0], (FunctionType, type)):
             return arguments[0]  # used as a decorator: what it decorates stays as it is

@@ -240,8 +240,11 @@ class Runner:
 
 
 def _repaired(text: str, cell: int | None) -> tuple[list[Piece], list[Broken]]:
-    """The statements of a text that could not simply be cut: by its tree, as a notebook's cell
-    with magics, or as a text with mistakes."""
+    """The statements of a text that could not simply be cut into lines.
+
+    It is read by its syntax tree, then as a notebook's cell with magics, then as a text with
+    mistakes.
+    """
     texts = [text] if cell is None else [text, jupyter.transformed(text)]
     for each in texts:
         try:

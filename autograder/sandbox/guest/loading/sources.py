@@ -54,7 +54,7 @@ def decode(data: bytes) -> tuple[str, str | None]:
 
 
 def tidy(text: str) -> str:
-    """Text that Python's parser takes: `\\n` at line ends, no null characters, no lone halves."""
+    """Text that Python's parser takes: plain line ends, no null characters, no lone surrogates."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
