@@ -79,6 +79,9 @@ def _warm_up() -> None:
     modules.module_value(0, attention)
     copy.deepcopy(attention)
     attention.double().eval()
+    # Which processor this is, torch looks up when it is first asked for half precision, in files
+    # that a guest may not read.
+    torch.nn.functional.linear(torch.ones(1, 1).half(), torch.ones(1, 1).half())
     loading.prepare()
     reset_state.reset(0, True)
 
