@@ -10,7 +10,7 @@ from selfcheck.course import course
 from tests.conftest import ASSIGNMENT, ROOT
 
 TEMPLATE = ROOT / "student_template"
-SOURCES = sorted((TEMPLATE / "selfcheck").glob("*.py"))
+SOURCES = sorted((TEMPLATE / "selfcheck").rglob("*.py"))
 NEEDED = {"torch", "pytest", "rich"}
 
 EACH = pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)

@@ -1,7 +1,8 @@
 """The folder that a student receives.
 
-Stubs, handouts and notebooks in it are built, and what the self-check knows of them. The
-self-check itself, the public checks, the README and the project file are written by hand and live
+Stubs, handouts and notebooks in it are built, what the self-check knows of them, and its copies of
+how the grader reads work, so that `submit` says what will be graded. The rest of the self-check,
+the public checks, the README and the project file are written by hand and live
 in the assignment's template folder; a template that is built elsewhere gets copies of them.
 """
 
@@ -9,6 +10,7 @@ import re
 import shutil
 from pathlib import Path
 
+import autograder
 from autograder.assignment.assignment import Assignment, Stage
 from autograder.attention.figures import figure_files
 from autograder.errors import InternalError, UsageError
@@ -22,6 +24,9 @@ HANDOUTS = "handouts"
 WORKFLOWS = ".github"  # the only hidden folder that is handed out
 FIGURES = "figures"
 SELFCHECK = "selfcheck"
+READING = "reading"  # within the self-check: how the grader reads text and compares names
+LOADING = Path(autograder.__file__).parent / "sandbox" / "guest" / "loading"
+COPIED = ("sources.py", "pieces.py", "spelling.py")
 
 
 def template_files(assignment: Assignment) -> dict[str, str]:
@@ -39,6 +44,7 @@ def template_files(assignment: Assignment) -> dict[str, str]:
         files[name] = plain_notebook(assignment, stage, handout, written[stage.id])
     files[f"{SELFCHECK}/course.json"] = course_json(assignment, HANDOUTS, written)
     files[f"{SELFCHECK}/mistakes.json"] = mistakes_json(assignment)
+    files |= {f"{SELFCHECK}/{READING}/{name}": _read(LOADING / name) for name in COPIED}
     secrets = solution_lines(assignment)
     for path, text in files.items():
         leaked = stubs.leaks(sources(text) if path.endswith(".ipynb") else text, secrets)

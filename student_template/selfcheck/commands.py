@@ -73,6 +73,7 @@ def _status(chosen: argparse.Namespace) -> int:
     run = Run([stage.id for stage in course().stages])
     try:
         from .screen import Screen, steps_left  # while the other process imports torch
+        from .shadows import shadows
         from .watch import remember
 
         screen = Screen()
@@ -85,6 +86,7 @@ def _status(chosen: argparse.Namespace) -> int:
         run.stop()
     remember(run.standing)
     step = next(iter(steps_left(run.standing)), None)
+    screen.show(*shadows())
     screen.show(screen.status(run.standing, step), screen.next_step(step))
     return DONE if run.standing.done else NOT_YET
 
@@ -158,6 +160,7 @@ def _reset(chosen: argparse.Namespace) -> int:
 
 def _submit(chosen: argparse.Namespace) -> int:
     from .screen import Screen
+    from .shadows import shadows
     from .submit import submit
 
     screen = Screen()
@@ -165,5 +168,5 @@ def _submit(chosen: argparse.Namespace) -> int:
     if not made.files:
         print(f"selfcheck: there is no file in {course().package}/ to hand in", file=sys.stderr)
         return NOT_YET
-    screen.show(screen.submission(made))
-    return DONE
+    screen.show(*shadows(), screen.submission(made))
+    return NOT_YET if made.loses else DONE

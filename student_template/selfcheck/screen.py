@@ -184,33 +184,50 @@ class Screen:
         return Text(f" {block}{weight_text(weight):>5} ", f"{ink} on {blue}" if shade else "")
 
     def submission(self, made: Submission) -> RenderableType:
-        """What is in the zip and what of it will be graded."""
-        table = Table.grid(padding=(0, 2))
+        """What is in the zip and, at the end, what of it will be graded, name by name."""
+        lines: list[RenderableType] = [Text(f"Made {made.zip.name} with:")]
+        lines += [Text(f"  {clean(each)}") for each in made.files]
+        lines += [Text(f"{clean(each)}; nothing in it will count") for each in made.unreadable]
+        for each in made.broken:
+            lines.append(Text(f"{clean(each.where)} is not Python yet: {clean(each.message)}"))
+            lines.append(Text("  what to do: mend it; the rest of the file still counts"))
+        total = sum(len(stage.names) for stage in course().stages)
+        heading = f"\nWhat will be graded, {len(made.written)} of {total} names:"
+        lines.append(Text(heading, "bold"))
+        table = Table.grid(padding=(0, 1))
+        table.add_column(width=1)
+        table.add_column(overflow="fold")
+        table.add_column(overflow="fold")
         for stage in course().stages:
-            written = [name for name in stage.names if name.name in made.written]
-            count = f"{len(written)} of {len(stage.names)}"
-            table.add_row(f"  {stage.number} {stage.title}", count)
-        lines: list[RenderableType] = [Text("Names that are written:", "bold"), table]
-        for word, entries in (("only a stub", made.stubs), ("missing", made.missing)):
-            for stage in course().stages:
-                names = ", ".join(name for other, name in entries if other == stage)
-                if names:
-                    told = Text(f"{word} in {stage.file}: {names}")
-                    lines.append(Padding(told, (0, 0, 0, 2)))
-        if made.stubs or made.missing:
-            lines.append(Text("Each of these costs its own points alone."))
+            for name in stage.names:
+                table.add_row(*self._handed_in(made, stage, name.name))
+        lines.append(table)
+        if made.stubs:
+            lines.append(Text("A stub costs its own points alone."))
         if made.missing:
-            example = made.missing[0][1]
             lines.append(Text("What is missing needs just that name; or bring its stub back:"))
-            lines.append(Text(f"  python -m selfcheck reset {example}"))
-        lines += [Text(f"  {clean(each)}: nothing in it will count") for each in made.unreadable]
-        inside = ", ".join(file.name for file in made.files)
-        return Group(
-            *lines,
-            Text(f"\nMade {made.zip.name} with {inside}."),
-            Text("Hand it in as it is. Every name that is written will be graded, by hidden"),
-            Text("checks: other sizes, larger numbers, batches, dropout that is on."),
-        )
+            lines.append(Text(f"  python -m selfcheck reset {made.missing[0]}"))
+        if made.loses:
+            lines.append(Text("Something will not count: see above, mend it, submit again."))
+        else:
+            lines.append(Text("Hand it in as it is. It is graded by hidden checks: other sizes,"))
+            lines.append(Text("larger numbers, batches, dropout that is on."))
+        return Group(*lines)
+
+    def _handed_in(
+        self, made: Submission, stage: Stage, name: str
+    ) -> tuple[RenderableType, RenderableType, RenderableType]:
+        """One name: a mark, the name, and where it was found or why it will not count."""
+        lost = next((each for each in made.lost if each.name == name), None)
+        if name in made.written:
+            found = made.written[name]
+            other = "" if found.name == name else f", called {found.name} there"
+            return self.mark("done"), Text(name), Text(clean(found.where + other))
+        if lost is not None:
+            return self.mark("wrong"), Text(name), Text(clean(f"lost: {lost.where} {lost.why}"))
+        if name in made.stubs:
+            return self.mark("todo"), Text(name), Text("only a stub: " + made.stubs[name].where)
+        return self.mark("wrong"), Text(name), Text(f"missing in {stage.file}")
 
 
 def steps_left(standing: Standing) -> list[Step]:
