@@ -74,7 +74,7 @@ class TestStatus:
         result = run()
         assert result.returncode == 1
         assert "public checks; your grade also depends on hidden ones" in result.stdout
-        assert "0 of 70 checks passed" in result.stdout
+        assert "0 of 109 checks passed" in result.stdout
         assert result.stdout.count("not begun") == 4
         assert re.search(r"Next: attention_scores, attention/simplified\.py:\d+", result.stdout)
         assert "Read handouts/1_simplified.md#scores" in result.stdout
@@ -84,7 +84,7 @@ class TestStatus:
         solve(work, "simplified", "trainable", "causal", "multi_head")
         result = run()
         assert result.returncode == 0, result.stdout
-        assert "70 of 70 checks passed" in result.stdout
+        assert "109 of 109 checks passed" in result.stdout
         assert "python -m selfcheck submit" in result.stdout
 
     def test_half_done_work_has_its_mistake_named(self, work: Path, run: Run) -> None:
@@ -94,7 +94,7 @@ class TestStatus:
         result = run()
         assert result.returncode == 1
         told = flowing(result.stdout)
-        assert "13 of 13 done" in told
+        assert "24 of 24 done" in told
         assert "✗ SelfAttention_v1 not right yet" in told
         assert "✓ SelfAttention_v2 done" in told
         assert "expected" in told
@@ -127,7 +127,7 @@ class TestCodeThatMisbehaves:
         (work / "attention" / "multi_head.py").unlink()
         result = run("status")
         assert result.returncode == 1
-        assert "13 of 13 done" in result.stdout
+        assert "24 of 24 done" in result.stdout
         assert result.stdout.count("cannot be checked") == 3
         assert re.search(
             r"Next: attention/trainable\.py\n +attention/trainable\.py:\d+ ends Python when it is "
@@ -163,7 +163,7 @@ class TestCodeThatMisbehaves:
         text = flowing(result.stdout)
         assert told in text
         assert "what to do:" in text
-        assert "20 of 20 done" in text
+        assert "28 of 28 done" in text
         if "while" in new:
             assert re.search(r"attention/simplified\.py:\d+ did not come back", text)
             assert "seen in: attention scores compare the second token with all" in text

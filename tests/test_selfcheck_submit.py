@@ -285,7 +285,7 @@ SHAPES: dict[str, Work] = {
     "decorated": changed("causal", "    def forward(", "    @torch.no_grad()\n    def forward("),
     "decorator_missing": changed("simplified", "def softmax(", "@fast\ndef softmax("),
     "two_definitions": added("attention/zzz.py", "def softmax(x):\n    return x\n", *STAGES),
-    "async_and_exit": changed("causal", "import torch\n", "import torch\nimport sys\nsys.exit(0)\n"),
+    "exits": changed("causal", "import torch\n", "import torch\nimport sys\nsys.exit(0)\n"),
 }  # fmt: skip
 assert len(SHAPES) >= 60
 

@@ -21,7 +21,7 @@ from autograder.release.mistakes import mistakes_json
 from autograder.release.notebooks import NOTEBOOKS, plain_notebook, sources
 
 HANDOUTS = "handouts"
-WORKFLOWS = ".github"  # the only hidden folder that is handed out
+HANDED_OUT = (".github", ".gitignore")  # of what is hidden, this alone
 FIGURES = "figures"
 SELFCHECK = "selfcheck"
 READING = "reading"  # within the self-check: how the grader reads text and compares names
@@ -148,7 +148,7 @@ def _stub(assignment: Assignment, stage: Stage) -> str:
 
 def _is_written(path: Path) -> bool:
     """Whether a file of the template folder was put there by hand, not by a tool that ran."""
-    kept = (part for part in path.parts if part != WORKFLOWS)
+    kept = (part for part in path.parts if part not in HANDED_OUT)
     return not any(part.startswith(".") or part == "__pycache__" for part in kept)
 
 

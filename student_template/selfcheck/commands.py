@@ -77,8 +77,10 @@ def _status(chosen: argparse.Namespace) -> int:
         from .watch import remember
 
         screen = Screen()
-        while not run.over:
-            run.step(0.2)
+        with screen.waiting() as tell:
+            while not run.over:
+                run.step(0.2)
+                tell(run.doing)
     except CannotWork as error:
         print(f"selfcheck: the checks cannot run here: {error}", file=sys.stderr)
         return WRONG_USE

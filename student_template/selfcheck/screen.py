@@ -6,7 +6,8 @@ Every state has a mark and a word; colour only repeats them. Fits 80 columns.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -63,6 +64,18 @@ class Screen:
         lines = captured.get().splitlines()
         self.console.file.write("".join(f"{line.rstrip()}\n" for line in lines))
 
+    @contextmanager
+    def waiting(self) -> Iterator[Callable[[str], None]]:
+        """A line on a terminal that says what is being done, and is gone afterwards."""
+        console = Console(stderr=True, highlight=False)
+        shown = Text("checking ...", overflow="ellipsis", no_wrap=True)
+        with console.status(shown, spinner="line") as status:
+
+            def tell(what: str) -> None:
+                status.update(Text(f"checking ... {clean(what)}"[: console.width - 4], "dim"))
+
+            yield tell
+
     def mark(self, state: State) -> Text:
         """The mark of a state."""
         mark, plain, _, style = STATES[state]
@@ -72,16 +85,15 @@ class Screen:
 
     def status(self, standing: Standing, step: Step | None, names: bool = False) -> RenderableType:
         """All stages with a bar, and what is in that of the next step; with `names`, in each."""
-        outcomes = [each for stage in standing.stages.values() for each in stage.outcomes]
-        passed = sum(stage.passed for stage in standing.stages.values())
-        share = passed / len(outcomes) if outcomes else 0.0
+        passed, total = standing.passed, standing.total
+        share = passed / total if total else 0.0
         full, empty = ("#", "-") if self.plain else ("█", "░")
         filled = int(share * BAR)
         bar = Text.assemble((full * filled, "green"), empty * (BAR - filled))
         heading = Text.assemble((course().title, "bold"), "\n", (PUBLIC_ONLY, "dim"))
         return Group(
             heading,
-            Text.assemble("\n  ", bar, f"  {passed} of {len(outcomes)} checks passed\n"),
+            Text.assemble("\n  ", bar, f"  {passed} of {total} checks passed\n"),
             self._stages(standing, step, names),
         )
 
@@ -136,8 +148,9 @@ class Screen:
         if trouble.printed:
             yield Text("  printed: " + clean(" / ".join(trouble.printed.splitlines())))
         if name.mistake is not None:
-            yield Text.assemble("This looks like: ", (f"{name.mistake.title}.", "bold"))
-            yield Text(name.mistake.message)
+            title, message = name.mistake.told
+            yield Text(title, "bold")
+            yield Text(message)
             read = f"{stage.handout}#{name.mistake.section}"
             if read not in trouble.message:
                 yield Text(f"Read {read}")
@@ -260,7 +273,7 @@ def _count(stage: StageStanding, state: State) -> str:
         return "cannot be checked"
     if not stage.begun:
         return "not begun"
-    return f"{stage.passed} of {len(stage.outcomes)}" + (" done" if state == "done" else "")
+    return f"{stage.passed} of {stage.total}" + (" done" if state == "done" else "")
 
 
 def _place(stage: Stage, name: NameStanding) -> str:

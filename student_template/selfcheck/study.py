@@ -33,14 +33,15 @@ class Order:
 def study(wait: Callable[[], Order], listen: Listen, load: Load) -> None:
     """Look at what `wait` returns, and tell what is found."""
     modules: dict[str, ModuleType] = {}
-    wrong: dict[str, set[str]] = {}
+    wrong: dict[str, dict[str, list[str]]] = {}  # by stage and name, the checks that failed
 
     weights: set[str] = set()  # stages of which they are wanted
 
-    def begin() -> Iterator[Stage]:
+    def begin(tell_count: Callable[[Stage], None]) -> Iterator[Stage]:
         order = wait()
         weights.update(order.stages if order.weights else ())
         for stage in map(course().stage, order.stages):
+            tell_count(stage)
             if _brought_in(stage, load, modules, listen):
                 yield stage
 
@@ -49,7 +50,8 @@ def study(wait: Callable[[], Order], listen: Listen, load: Load) -> None:
             _look_closer(event["stage"])
             return
         if event["kind"] == "outcome" and event["status"] == "failed":
-            wrong.setdefault(event["stage"], set()).add(event["name"])
+            failed = wrong.setdefault(event["stage"], {})
+            failed.setdefault(event["name"], []).append(event["check"])
         listen(event)
 
     def _look_closer(stage_id: str) -> None:

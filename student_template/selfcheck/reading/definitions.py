@@ -16,6 +16,7 @@ from .files import File, Files
 Kind = Literal["function", "class", "object"]
 Functions = ast.FunctionDef | ast.AsyncFunctionDef
 
+_PARTS = ("body", "orelse", "finalbody")
 _GIVEN = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__", "get_ipython", "display"}
 
 
@@ -310,8 +311,8 @@ def _bound(node: ast.stmt) -> Iterator[str]:
 
 
 def _inner(node: ast.stmt) -> Iterator[ast.stmt]:
-    for name in ("body", "orelse", "finalbody"):
-        yield from getattr(node, name, ())
+    for part in _PARTS:
+        yield from getattr(node, part, ())
     for handler in getattr(node, "handlers", ()):
         yield from handler.body
 
