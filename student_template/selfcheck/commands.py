@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from .course import PUBLIC_ONLY, ROOT, Unknown, course
 
 WEIGHTS = ROOT / "weights"  # where pictures of attention weights are put
+
+READ_ONLY = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOSPC,
+    errno.EISDIR,
+)  # nothing can be written
 
 NEEDED = ("torch", "pytest", "rich")
 
@@ -32,11 +42,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return WRONG_USE
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except BrokenPipeError:  # whoever read has seen enough
         sys.stderr.close()
         return NOT_YET
+    except OSError as error:
+        if error.errno not in READ_ONLY:
+            raise
+        place = Path(error.filename or ROOT).name
+        print(
+            f"selfcheck: {place} cannot be written here: {error.strerror}\n"
+            "  what to do: copy the folder to a place that is yours, and work there",
+            file=sys.stderr,
+        )
+        return WRONG_USE
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -136,12 +156,16 @@ def _show(chosen: argparse.Namespace) -> int:
             "  what to do: python -m selfcheck says what is missing or wrong",
         )
         return NOT_YET
-    WEIGHTS.mkdir(exist_ok=True)
     for seen in standing.weights:
         file = WEIGHTS / svg_name(seen.title)
         picture = heatmap_svg(seen.title, course().example.tokens, seen.rows)
-        file.write_text(picture, encoding="utf-8", newline="\n")
-        screen.show(screen.heatmap(seen), f"as a picture: {file.relative_to(ROOT).as_posix()}")
+        try:
+            WEIGHTS.mkdir(exist_ok=True)
+            file.write_text(picture, encoding="utf-8", newline="\n")
+            told = f"as a picture: {file.relative_to(ROOT).as_posix()}"
+        except OSError as error:
+            told = f"no picture was kept: {error.strerror}"
+        screen.show(screen.heatmap(seen), told)
     return DONE
 
 

@@ -23,6 +23,7 @@ from .submit import Submission
 
 WIDEST = 100
 BAR = 30
+LOW = 34  # lines; on a terminal that has fewer, the list of all names is a row for each stage
 
 STATES: dict[State, tuple[str, str, str, str]] = {  # mark, mark without Unicode, word, style
     "done": ("✓", "+", "done", "green"),
@@ -108,7 +109,9 @@ class Screen:
             table.add_row(
                 self.mark(state), Text(f"{told.number} {told.title}"), Text(_count(stage, state))
             )
-            if names or (step is not None and step[0] is stage and not stage.problem):
+            if names and self.console.height < LOW:
+                table.add_row("", Text("  ").join(self._marked(stage)), "")
+            elif names or (step is not None and step[0] is stage and not stage.problem):
                 for name in stage.names.values():
                     table.add_row(
                         "",
@@ -116,6 +119,11 @@ class Screen:
                         Text(STATES[name.state][2]),
                     )
         return table
+
+    def _marked(self, stage: StageStanding) -> Iterator[Text]:
+        """The names of a stage in a row, for a terminal that is too low for a line each."""
+        for name in stage.names.values():
+            yield Text.assemble(self.mark(name.state), " ", name.name)
 
     # What comes next ------------------------------------------------------------------------
 
@@ -181,8 +189,9 @@ class Screen:
         tokens = course().example.tokens
         table = Table.grid(padding=(0, 0))
         table.add_column(justify="right")
+        narrow = self.console.width < 64
         for _ in tokens:
-            table.add_column(justify="right", min_width=9)
+            table.add_column(justify="right", min_width=8 if narrow else 9, no_wrap=True)
         table.add_row("", *(Text(f"{token} ", "bold") for token in tokens))
         for token, row in zip(tokens, seen.rows, strict=True):
             table.add_row(Text(f"{token} ", "bold"), *(self._cell(weight) for weight in row))

@@ -6,11 +6,14 @@ found is told at once, as events.
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import io
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
+from typing import NoReturn
 
 from .course import ROOT, Stage, course
 from .mistakes import find_mistakes
@@ -73,7 +76,32 @@ def study(wait: Callable[[], Order], listen: Listen, load: Load) -> None:
             pass
         listen({"kind": "finished", "stage": stage_id})
 
-    run_public_checks(begin, overhear)
+    with unattended():
+        run_public_checks(begin, overhear)
+
+
+class NobodyAnswers(EOFError):
+    """Work that asks for something, where nobody is there to answer."""
+
+
+@contextlib.contextmanager
+def unattended() -> Iterator[None]:
+    """Have `input()` and `breakpoint()` say what they are, and wait for nobody."""
+
+    def asks(what: str) -> Callable[..., NoReturn]:
+        def refuse(*arguments: object, **options: object) -> NoReturn:
+            raise NobodyAnswers(
+                f"{what} was called; nobody answers, here or when you are graded. Take it out"
+            )
+
+        return refuse
+
+    before = builtins.input, sys.breakpointhook
+    builtins.input, sys.breakpointhook = asks("input()"), asks("breakpoint()")
+    try:
+        yield
+    finally:
+        builtins.input, sys.breakpointhook = before
 
 
 def _brought_in(stage: Stage, load: Load, modules: dict[str, ModuleType], listen: Listen) -> bool:
