@@ -14,6 +14,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,6 +86,27 @@ def encoded(encoding: str, first: str = "") -> Work:
         put(work, "attention/causal.py", (first + solution("causal")).encode(encoding))
 
     return change
+
+
+def causal_as(edit: Callable[[str], str]) -> Work:
+    """All solved, the causal stage's text edited as a whole."""
+
+    def change(work: Path) -> None:
+        solved(work)
+        put(work, "attention/causal.py", edit(solution("causal")))
+
+    return change
+
+
+def alias_given(work: Path) -> None:
+    changed("causal", "class CausalAttention(", "class _Causal(")(work)
+    text = (work / "attention" / "causal.py").read_text("utf-8")
+    put(work, "attention/causal.py", text + "\n\nCausalAttention = _Causal\n")
+
+
+def notebook_with_mark(work: Path) -> None:
+    solved(work, "simplified")
+    put(work, "work.ipynb", b"\xef\xbb\xbf" + notebook(solution("causal")).encode())
 
 
 def added(path: str, text: str | bytes, *modules: str) -> Work:
@@ -173,22 +195,10 @@ SHAPES: dict[str, Work] = {
     "utf_16": encoded("utf-16"),
     "cp1252": encoded("cp1252", "# Größe – naïve “mask”\n"),
     "latin_1_with_cookie": encoded("latin-1", "# -*- coding: latin-1 -*-\n# Zoë\n"),
-    "carriage_returns": lambda work: (
-        solved(work),
-        put(work, "attention/causal.py", solution("causal").replace("\n", "\r").encode()),
-    )[0],
-    "crlf": lambda work: (
-        solved(work),
-        put(work, "attention/causal.py", solution("causal").replace("\n", "\r\n").encode()),
-    )[0],
-    "null_bytes": lambda work: (
-        solved(work),
-        put(work, "attention/causal.py", solution("causal").encode() + b"\n# \0\n"),
-    )[0],
-    "tabs_and_form_feed": lambda work: (
-        solved(work),
-        put(work, "attention/causal.py", "\f" + solution("causal").replace("    ", "\t")),
-    )[0],
+    "carriage_returns": causal_as(lambda text: text.replace("\n", "\r")),
+    "crlf": causal_as(lambda text: text.replace("\n", "\r\n")),
+    "null_bytes": causal_as(lambda text: text + "\n# \0\n"),
+    "tabs_and_form_feed": causal_as(lambda text: "\f" + text.replace("    ", "\t")),
     "broken_line_between": changed("causal", BREAK, 'print "half way"\n\n\n' + BREAK),
     "broken_function": changed("causal", BREAK, "def renormalized_weights(:\n    x = (\n\ndef o("),
     "unclosed_bracket": changed("causal", BREAK, "sizes = [1, 2\n\n\n" + BREAK),
@@ -238,10 +248,7 @@ SHAPES: dict[str, Work] = {
     "notebook_with_magics": in_notebook(
         "work.ipynb", "%pip install torch\n!ls\ntorch?\nfiles = !ls\n%time x = 1"
     ),
-    "notebook_with_bom": lambda work: (
-        solved(work, "simplified"),
-        put(work, "work.ipynb", b"\xef\xbb\xbf" + notebook(solution("causal")).encode()),
-    )[0],
+    "notebook_with_bom": notebook_with_mark,
     "notebook_broken_cell": in_notebook("work.ipynb", "def broken(:\n    pass", "print 'x'"),
     "notebook_broken_exercise": added(
         "work.ipynb", notebook("import torch", "def causal_mask(n):\n    return torch.ones(n, n"),
@@ -258,14 +265,7 @@ SHAPES: dict[str, Work] = {
     "module_deleted": without("trainable"),
     "lambda": changed("simplified", "def softmax(", "softmax = lambda x: x\n\n\ndef o("),
     "alias": changed("causal", "class CausalAttention(", "class _Causal("),
-    "alias_given": lambda work: (
-        changed("causal", "class CausalAttention(", "class _Causal(")(work),
-        put(
-            work,
-            "attention/causal.py",
-            (work / "attention/causal.py").read_text("utf-8") + "\n\nCausalAttention = _Causal\n",
-        ),
-    )[0],
+    "alias_given": alias_given,
     "alias_imported": both(
         changed("causal", "class CausalAttention(", "class _Causal("),
         added("attention/more.py", "from .causal import _Causal as CausalAttention\n"),
@@ -314,7 +314,7 @@ def template(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, dict]]:
+def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, dict[str, Any]]]:
     """By shape: what `submit` said, and the result of grading what it made."""
     base = tmp_path_factory.mktemp("submit")
     hand_in, said = base / "class", {}
@@ -327,8 +327,9 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, dic
         assert "Traceback" not in done.stderr, (name, done.stderr)
         said[name] = done.stdout
         shutil.move(work / "attention.zip", hand_in / f"{name}.zip")
-    command = [Path(sys.executable).parent / "autograder", "grade", hand_in, "--out", base / "out"]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    grader = Path(sys.executable).parent / "autograder"
+    command = [grader, "grade", hand_in, "--out", base / "out"]
+    done = subprocess.run([*map(str, command)], capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 0, done.stderr
     return {
         name: (
@@ -339,7 +340,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, dic
     }
 
 
-def found_by_the_grader(result: dict) -> set[str]:
+def found_by_the_grader(result: dict[str, Any]) -> set[str]:
     return {
         share["name"]
         for stage in result["stages"]
@@ -350,7 +351,9 @@ def found_by_the_grader(result: dict) -> set[str]:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_it_is_graded_as_submit_said(graded: dict[str, tuple[str, dict]], shape: str) -> None:
+def test_it_is_graded_as_submit_said(
+    graded: dict[str, tuple[str, dict[str, Any]]], shape: str
+) -> None:
     said, result = graded[shape]
     names = told(said)
     assert set(names) == set(NAMES)
