@@ -100,7 +100,7 @@ class TestTheStudentsSummary:
         build_template(assignment, tmp_path)
         shutil.copy(assignment.solutions / "simplified.py", tmp_path / "attention")
         page = self.run(tmp_path)
-        assert "| ✅ 1 simplified | 13 of 13 |  |" in page
+        assert "| ✅ 1 simplified | 24 of 24 |  |" in page
         assert "| ⬜ 2 trainable | 0 of" in page
         assert "<pre>causal_mask: not written yet (stage 3, causal)</pre>" in page
         assert "The score comes from hidden ones" in page

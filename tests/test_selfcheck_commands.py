@@ -74,7 +74,7 @@ class TestStatus:
         result = run()
         assert result.returncode == 1
         assert "public checks; your grade also depends on hidden ones" in result.stdout
-        assert "0 of 70 checks passed" in result.stdout
+        assert "0 of 109 checks passed" in result.stdout
         assert result.stdout.count("not begun") == 4
         assert re.search(r"Next: attention_scores, attention/simplified\.py:\d+", result.stdout)
         assert "Read handouts/1_simplified.md#scores" in result.stdout
@@ -84,7 +84,7 @@ class TestStatus:
         solve(work, "simplified", "trainable", "causal", "multi_head")
         result = run()
         assert result.returncode == 0, result.stdout
-        assert "70 of 70 checks passed" in result.stdout
+        assert "109 of 109 checks passed" in result.stdout
         assert "python -m selfcheck submit" in result.stdout
 
     def test_half_done_work_has_its_mistake_named(self, work: Path, run: Run) -> None:
@@ -94,7 +94,7 @@ class TestStatus:
         result = run()
         assert result.returncode == 1
         told = flowing(result.stdout)
-        assert "13 of 13 done" in told
+        assert "24 of 24 done" in told
         assert "✗ SelfAttention_v1 not right yet" in told
         assert "✓ SelfAttention_v2 done" in told
         assert "expected" in told
@@ -127,7 +127,7 @@ class TestCodeThatMisbehaves:
         (work / "attention" / "multi_head.py").unlink()
         result = run("status")
         assert result.returncode == 1
-        assert "13 of 13 done" in result.stdout
+        assert "24 of 24 done" in result.stdout
         assert result.stdout.count("cannot be checked") == 3
         assert re.search(
             r"Next: attention/trainable\.py\n +attention/trainable\.py:\d+ ends Python when it is "
@@ -163,7 +163,7 @@ class TestCodeThatMisbehaves:
         text = flowing(result.stdout)
         assert told in text
         assert "what to do:" in text
-        assert "20 of 20 done" in text
+        assert "28 of 28 done" in text
         if "while" in new:
             assert re.search(r"attention/simplified\.py:\d+ did not come back", text)
             assert "seen in: attention scores compare the second token with all" in text
@@ -282,9 +282,10 @@ class TestSubmit:
         result = run("submit")
         assert result.returncode == 0
         text = flowing(result.stdout)
-        assert "1 Self-attention without trainable weights 5 of 5" in text
-        assert "only a stub in attention/causal.py: causal_mask, renormalized_weights" in text
-        assert "Each of these costs its own points alone." in text
+        assert "What will be graded, 8 of 16 names:" in text
+        assert re.search(r"✓ softmax attention/simplified\.py:\d+", text)
+        assert re.search(r"· causal_mask only a stub: attention/causal\.py:\d+", text)
+        assert "A stub costs its own points alone." in text
         assert "missing" not in text
         read = read_submission(work / "attention.zip", Limits())
         assert {file.path for file in read.files} == {
@@ -298,13 +299,18 @@ class TestSubmit:
     def test_a_missing_name_and_a_broken_file_are_told(self, work: Path, run: Run) -> None:
         solve(work, "simplified")
         change(work, "simplified", "def softmax", "def soft_max")
-        change(work, "causal", "import torch", "import import")
-        text = flowing(run("submit").stdout)
-        assert "missing in attention/simplified.py: softmax" in text
-        assert "Each of these costs its own points alone." in text
-        assert "python -m selfcheck reset softmax" in text
+        change(work, "simplified", "def context_vector(", "def gather(")
+        change(work, "causal", "def causal_mask(", "def causal_mask((")
+        result = run("submit")
+        assert result.returncode == 1
+        text = flowing(result.stdout)
+        assert re.search(r"✓ softmax attention/simplified\.py:\d+, called soft_max there", text)
+        assert "✗ context_vector missing in attention/simplified.py" in text
+        assert "python -m selfcheck reset context_vector" in text
         assert re.search(r"attention/causal\.py:\d+ is not Python yet", text)
-        assert re.search(r"missing in attention/causal\.py: .*CausalAttention", text)
+        assert re.search(r"✗ causal_mask lost: attention/causal\.py:\d+ is not Python yet", text)
+        assert re.search(r"· CausalAttention only a stub: attention/causal\.py:\d+", text)
+        assert "Something will not count" in text
 
     def test_a_notebook_with_work_in_it_goes_along(self, work: Path, run: Run) -> None:
         notebook = work / "notebooks" / "1_simplified.ipynb"

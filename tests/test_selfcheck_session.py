@@ -64,7 +64,7 @@ def expect(terminal: Any, words: str) -> None:
 def test_from_stubs_to_all_stages_done_with_a_hint_and_a_mistake_on_the_way(
     work: Path, terminal: Any
 ) -> None:
-    expect(terminal, "0 of 70 checks passed")
+    expect(terminal, "0 of 109 checks passed")
     expect(terminal, "Next: attention_scores, attention/simplified.py:")
     expect(terminal, "h hint · n next · l list · q quit")
     terminal.send("h")
@@ -83,18 +83,18 @@ def test_from_stubs_to_all_stages_done_with_a_hint_and_a_mistake_on_the_way(
     terminal.send("l")
 
     save(work, "simplified")
-    expect(terminal, "13 of 13 done")
+    expect(terminal, "24 of 24 done")
     expect(terminal, "Next: SelfAttention_v1, attention/trainable.py:")
 
     save(work, "trainable", "return torch.softmax", "while True: return torch.softmx")
     expect(terminal, "AttributeError: module 'torch' has no attribute 'softmx'")
     save(work, "trainable")
-    expect(terminal, "20 of 20 done")
+    expect(terminal, "28 of 28 done")
 
     save(work, "causal")
     expect(terminal, "Next: MultiHeadAttentionWrapper")
     save(work, "multi_head")
-    expect(terminal, "70 of 70 checks passed")
+    expect(terminal, "109 of 109 checks passed")
     expect(terminal, "All public checks passed. Well done.")
     terminal.send("q")
     terminal.expect(pexpect.EOF)

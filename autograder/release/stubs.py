@@ -90,6 +90,10 @@ def find_regions(source: str, file: str) -> tuple[Region, ...]:
     return tuple(regions)
 
 
+#: A line that every module of PyTorch begins with, and that the handouts name.
+EVERYBODYS = frozenset(("super().__init__()",))
+
+
 def solution_lines(source: str, file: str) -> frozenset[str]:
     """The lines of all solutions that would give one away, without white space.
 
@@ -102,7 +106,7 @@ def solution_lines(source: str, file: str) -> frozenset[str]:
         for region in find_regions(source, file)
         for line in lines[region.first : region.last - 1]
     )
-    return frozenset(line for line in inside if len(line) >= TELLING_LENGTH)
+    return frozenset(line for line in inside if len(line) >= TELLING_LENGTH) - EVERYBODYS
 
 
 def leaks(released: str, secrets: Iterable[str]) -> tuple[str, ...]:

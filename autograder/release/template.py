@@ -1,14 +1,16 @@
 """The folder that a student receives.
 
-Stubs, handouts, notebooks and the self-check's data are built. The self-check itself, the public
-checks, the README and the project file are written by hand and kept in the assignment's template
-folder; a template that is built elsewhere gets copies of them.
+Stubs, handouts, notebooks and the self-check's data are built, and so are the self-check's copies of
+how the grader reads work, so that `submit` says what will be graded. The rest of the self-check, the
+public checks, the README and the project file are written by hand and kept in the assignment's
+template folder; a template that is built elsewhere gets copies of them.
 """
 
 import re
 import shutil
 from pathlib import Path
 
+import autograder
 from autograder.assignment.assignment import Assignment, Stage
 from autograder.attention.figures import figure_files
 from autograder.errors import InternalError, UsageError
@@ -19,9 +21,12 @@ from autograder.release.mistakes import mistakes_json
 from autograder.release.notebooks import NOTEBOOKS, plain_notebook, sources
 
 HANDOUTS = "handouts"
-WORKFLOWS = ".github"  # the only hidden folder that is handed out
+HANDED_OUT = (".github", ".gitignore")  # of what is hidden, this alone
 FIGURES = "figures"
 SELFCHECK = "selfcheck"
+READING = "reading"  # within the self-check: how the grader reads text and compares names
+LOADING = Path(autograder.__file__).parent / "sandbox" / "guest" / "loading"
+COPIED = ("sources.py", "pieces.py", "spelling.py")
 
 
 def template_files(assignment: Assignment) -> dict[str, str]:
@@ -47,6 +52,7 @@ def template_files(assignment: Assignment) -> dict[str, str]:
         files[name] = plain_notebook(assignment, stage, handout, written[stage.id])
     files[f"{SELFCHECK}/course.json"] = course_json(assignment, HANDOUTS, written)
     files[f"{SELFCHECK}/mistakes.json"] = mistakes_json(assignment)
+    files |= {f"{SELFCHECK}/{READING}/{name}": _read(LOADING / name) for name in COPIED}
     secrets = solution_lines(assignment)
     for path, text in files.items():
         leaked = stubs.leaks(sources(text) if path.endswith(".ipynb") else text, secrets)
@@ -167,7 +173,7 @@ def _stub(assignment: Assignment, stage: Stage) -> str:
 
 def _is_written(path: Path) -> bool:
     """Whether a file of the template folder was put there by hand, not by a tool that ran."""
-    kept = (part for part in path.parts if part != WORKFLOWS)
+    kept = (part for part in path.parts if part not in HANDED_OUT)
     return not any(part.startswith(".") or part == "__pycache__" for part in kept)
 
 

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from .course import PUBLIC_ONLY, ROOT, Unknown, course
 
 WEIGHTS = ROOT / "weights"  # where pictures of attention weights are put
+
+READ_ONLY = (
+    errno.EACCES,
+    errno.EPERM,
+    errno.EROFS,
+    errno.ENOSPC,
+    errno.EISDIR,
+)  # nothing can be written
 
 NEEDED = ("torch", "pytest", "rich")
 
@@ -32,11 +42,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return WRONG_USE
-    except KeyboardInterrupt:
-        return INTERRUPTED
     except BrokenPipeError:  # whoever read has seen enough
         sys.stderr.close()
         return NOT_YET
+    except OSError as error:
+        if error.errno not in READ_ONLY:
+            raise
+        place = Path(error.filename or ROOT).name
+        print(
+            f"selfcheck: {place} cannot be written here: {error.strerror}\n"
+            "  what to do: copy the folder to a place that is yours, and work there",
+            file=sys.stderr,
+        )
+        return WRONG_USE
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -73,11 +93,14 @@ def _status(chosen: argparse.Namespace) -> int:
     run = Run([stage.id for stage in course().stages])
     try:
         from .screen import Screen, steps_left  # while the other process imports torch
+        from .shadows import shadows
         from .watch import remember
 
         screen = Screen()
-        while not run.over:
-            run.step(0.2)
+        with screen.waiting() as tell:
+            while not run.over:
+                run.step(0.2)
+                tell(run.doing)
     except CannotWork as error:
         print(f"selfcheck: the checks cannot run here: {error}", file=sys.stderr)
         return WRONG_USE
@@ -85,6 +108,7 @@ def _status(chosen: argparse.Namespace) -> int:
         run.stop()
     remember(run.standing)
     step = next(iter(steps_left(run.standing)), None)
+    screen.show(*shadows())
     screen.show(screen.status(run.standing, step), screen.next_step(step))
     return DONE if run.standing.done else NOT_YET
 
@@ -132,12 +156,16 @@ def _show(chosen: argparse.Namespace) -> int:
             "  what to do: python -m selfcheck says what is missing or wrong",
         )
         return NOT_YET
-    WEIGHTS.mkdir(exist_ok=True)
     for seen in standing.weights:
         file = WEIGHTS / svg_name(seen.title)
         picture = heatmap_svg(seen.title, course().example.tokens, seen.rows)
-        file.write_text(picture, encoding="utf-8", newline="\n")
-        screen.show(screen.heatmap(seen), f"as a picture: {file.relative_to(ROOT).as_posix()}")
+        try:
+            WEIGHTS.mkdir(exist_ok=True)
+            file.write_text(picture, encoding="utf-8", newline="\n")
+            told = f"as a picture: {file.relative_to(ROOT).as_posix()}"
+        except OSError as error:
+            told = f"no picture was kept: {error.strerror}"
+        screen.show(screen.heatmap(seen), told)
     return DONE
 
 
@@ -158,6 +186,7 @@ def _reset(chosen: argparse.Namespace) -> int:
 
 def _submit(chosen: argparse.Namespace) -> int:
     from .screen import Screen
+    from .shadows import shadows
     from .submit import submit
 
     screen = Screen()
@@ -165,5 +194,5 @@ def _submit(chosen: argparse.Namespace) -> int:
     if not made.files:
         print(f"selfcheck: there is no file in {course().package}/ to hand in", file=sys.stderr)
         return NOT_YET
-    screen.show(screen.submission(made))
-    return DONE
+    screen.show(*shadows(), screen.submission(made))
+    return NOT_YET if made.loses else DONE

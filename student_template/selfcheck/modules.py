@@ -53,7 +53,8 @@ class Awaited(MetaPathFinder):
         """Where a module lies as ever, and that it is to be read into the one that waits."""
         if fullname not in self._modules:
             return None
-        spec = PathFinder.find_spec(fullname, path, target)
+        where = [str(ROOT)] if path is None else path  # not a library of that name
+        spec = PathFinder.find_spec(fullname, where, target)
         if spec is not None and isinstance(spec.loader, SourceFileLoader):
             spec.loader = _Into(self._modules[fullname], spec.loader.path)
         return spec

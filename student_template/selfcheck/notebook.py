@@ -17,7 +17,7 @@ from types import ModuleType
 
 from .course import PUBLIC_ONLY, Stage, course
 from .heatmap import heatmap_svg
-from .standing import NameStanding, StageStanding, Standing
+from .standing import Event, NameStanding, StageStanding, Standing
 
 MARKS = {"done": "✓", "wrong": "✗", "todo": "·", "waits": "·", "unseen": "·"}
 WORDS = {
@@ -46,8 +46,14 @@ def check(stage: str, namespace: Mapping[str, object] | None = None) -> Report:
     from .study import Order, study
 
     standing = Standing.of((wanted.id,))
+
+    def hear(event: Event) -> None:
+        if event["kind"] == "broken":  # no check could be run at all
+            event = {"kind": "problem", "stage": wanted.id, "message": event["message"]}
+        standing.hear(event)
+
     with _notebook_as_package(namespace) as load:
-        study(lambda: Order([wanted.id], weights=True), standing.hear, load.module)
+        study(lambda: Order([wanted.id], weights=True), hear, load.module)
     return Report(standing.stages[wanted.id])
 
 
@@ -72,7 +78,7 @@ class Report:
 
     def _lines(self) -> Iterator[str]:
         standing = self.standing
-        total = len(standing.outcomes)
+        total = standing.total
         yield f"{standing.stage.title}: {standing.passed} of {total} checks passed"
         if standing.problem:
             yield standing.problem
@@ -91,7 +97,7 @@ class Report:
         problem = f"<p>{_lines_of(standing.problem)}</p>" if standing.problem else ""
         return (
             f"<div><p><strong>{escape(standing.stage.title)}</strong>: {standing.passed} of"
-            f" {len(standing.outcomes)} checks passed</p>{problem}"
+            f" {standing.total} checks passed</p>{problem}"
             f"<table><thead><tr>{_HEADINGS}</tr></thead><tbody>{rows}</tbody></table>"
             f"<p>{pictures}</p><p><small>{escape(PUBLIC_ONLY)}</small></p></div>"
         )
@@ -132,8 +138,7 @@ def _told(name: NameStanding) -> Iterator[str]:
     if trouble.printed:
         yield f"printed: {trouble.printed}"
     if name.mistake is not None:
-        yield f"This looks like: {name.mistake.title}."
-        yield name.mistake.message
+        yield from name.mistake.told
 
 
 class _Loader:

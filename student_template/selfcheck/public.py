@@ -10,8 +10,10 @@ import contextlib
 import io
 import linecache
 import os
+import re
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -23,6 +25,7 @@ from .standing import Event, Outcome, Status
 
 LONGEST = 500  # characters of what was printed, or of a message
 NOT_WRITTEN = ": not written yet (stage "
+OLDEST = (8, 3)  # the first version of pytest that everything here works with
 
 # What pytest brings along and nobody needs here.
 _LEFT_OUT = (
@@ -43,8 +46,9 @@ _LEFT_OUT = (
 )
 
 Listen = Callable[[Event], None]
-#: Gives the stages that can be checked, each when its module has been brought in.
-Begin = Callable[[], Iterable[Stage]]
+#: Gives the stages that can be checked, each when its module has been brought in. What it is given
+#: tells how many checks a stage has, and is called before that.
+Begin = Callable[[Callable[[Stage], None]], Iterable[Stage]]
 
 
 def run_public_checks(begin: Begin, listen: Listen) -> None:
@@ -63,13 +67,18 @@ def run_public_checks(begin: Begin, listen: Listen) -> None:
         *(f"-pno:{plugin}" for plugin in _LEFT_OUT),
         str(TESTS),
     ]
+    if _version() < OLDEST:
+        listen({"kind": "broken", "message": _too_old()})
+        return
     others = _tests_taken_away()
+    plugin = _Plugin(begin, listen)
+    complaints = io.StringIO()
     surroundings = {name: os.environ.get(name) for name in _SURROUNDINGS}
     os.environ.update(_SURROUNDINGS)
     os.environ.pop("PYTEST_ADDOPTS", None)
     try:
-        with contextlib.redirect_stdout(io.StringIO()):
-            pytest.main(arguments, plugins=[_Plugin(begin, listen)])
+        with contextlib.redirect_stdout(complaints), _stderr_into(complaints):
+            pytest.main(arguments, plugins=[plugin])
     finally:
         for name, value in surroundings.items():
             if value is None:
@@ -78,6 +87,42 @@ def run_public_checks(begin: Begin, listen: Listen) -> None:
                 os.environ[name] = value
         _tests_taken_away()
         sys.modules.update(others)
+    if not plugin.begun:
+        listen({"kind": "broken", "message": _why_not_begun(complaints.getvalue())})
+
+
+@contextlib.contextmanager
+def _stderr_into(file: io.StringIO) -> Iterator[None]:
+    """Standard error, kept until pytest has begun; the student's own is then kept by pytest."""
+    with contextlib.redirect_stderr(file):
+        yield
+
+
+def _version() -> tuple[int, ...]:
+    return tuple(int(each) for each in re.findall(r"\d+", pytest.__version__)[:2])
+
+
+def _too_old() -> str:
+    oldest = ".".join(map(str, OLDEST))
+    return (
+        f"pytest {pytest.__version__} is too old\n"
+        f'  what to do: python -m pip install --upgrade "pytest>={oldest}"'
+    )
+
+
+def _why_not_begun(text: str) -> str:
+    """Why pytest gave up before any check, in a line, and what to do."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    errors = [line.removeprefix("E ").strip() for line in lines if line.startswith("E ")]
+    place = next((line for line in lines if "conftest.py" in line), "")
+    why = (errors or lines or ["pytest ended without a word"])[-1]
+    file = f"{TESTS.name}/conftest.py"
+    if place:
+        return (
+            f"{file} cannot be read: {_shortened(why)}\n"
+            f"  what to do: take {file} from the folder you were given"
+        )
+    return f"pytest did not begin: {_shortened(why)}"
 
 
 _SURROUNDINGS: Mapping[str, str] = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -96,10 +141,18 @@ class _Plugin:
         self._begin = begin
         self._listen = listen
         self._stages = {ROOT / stage.tests: stage for stage in course().stages}
+        self.begun = False
         self._unread: dict[Path, tuple[pytest.Module, str]] = {}  # and why
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        for stage in self._begin():
+        self.begun = True
+        counts = Counter(item.path for item in session.items)
+
+        def tell_count(stage: Stage) -> None:
+            count = counts[ROOT / stage.tests]
+            self._listen({"kind": "expected", "stage": stage.id, "count": count})
+
+        for stage in self._begin(tell_count):
             file = ROOT / stage.tests
             again = self._read_again(session, file)
             if not file.is_file():

@@ -114,6 +114,7 @@ class Run:
         self._seconds = seconds_allowed()
         self._weights = weights
         self._left = list(stages)
+        self.doing = "torch and pytest are imported"
         self._worker = worker or Worker()
         self._begin()
 
@@ -155,8 +156,13 @@ class Run:
                 pass
             case "begin":
                 self._now = event
+                self.doing = f"{event['stage']}: {event['check']}"
             case "hung":
                 self._lost(event)
+            case "broken":
+                self.over = True
+                self._worker.kill()
+                raise CannotWork(event["message"])
             case "end":
                 self._finish()
             case _:

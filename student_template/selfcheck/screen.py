@@ -6,7 +6,8 @@ Every state has a mark and a word; colour only repeats them. Fits 80 columns.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -22,6 +23,7 @@ from .submit import Submission
 
 WIDEST = 100
 BAR = 30
+LOW = 34  # lines; on a terminal that has fewer, the list of all names is a row for each stage
 
 STATES: dict[State, tuple[str, str, str, str]] = {  # mark, mark without Unicode, word, style
     "done": ("✓", "+", "done", "green"),
@@ -63,6 +65,18 @@ class Screen:
         lines = captured.get().splitlines()
         self.console.file.write("".join(f"{line.rstrip()}\n" for line in lines))
 
+    @contextmanager
+    def waiting(self) -> Iterator[Callable[[str], None]]:
+        """A line on a terminal that says what is being done, and is gone afterwards."""
+        console = Console(stderr=True, highlight=False)
+        shown = Text("checking ...", overflow="ellipsis", no_wrap=True)
+        with console.status(shown, spinner="line") as status:
+
+            def tell(what: str) -> None:
+                status.update(Text(f"checking ... {clean(what)}"[: console.width - 4], "dim"))
+
+            yield tell
+
     def mark(self, state: State) -> Text:
         """The mark of a state."""
         mark, plain, _, style = STATES[state]
@@ -72,16 +86,15 @@ class Screen:
 
     def status(self, standing: Standing, step: Step | None, names: bool = False) -> RenderableType:
         """All stages with a bar, and what is in that of the next step; with `names`, in each."""
-        outcomes = [each for stage in standing.stages.values() for each in stage.outcomes]
-        passed = sum(stage.passed for stage in standing.stages.values())
-        share = passed / len(outcomes) if outcomes else 0.0
+        passed, total = standing.passed, standing.total
+        share = passed / total if total else 0.0
         full, empty = ("#", "-") if self.plain else ("█", "░")
         filled = int(share * BAR)
         bar = Text.assemble((full * filled, "green"), empty * (BAR - filled))
         heading = Text.assemble((course().title, "bold"), "\n", (PUBLIC_ONLY, "dim"))
         return Group(
             heading,
-            Text.assemble("\n  ", bar, f"  {passed} of {len(outcomes)} checks passed\n"),
+            Text.assemble("\n  ", bar, f"  {passed} of {total} checks passed\n"),
             self._stages(standing, step, names),
         )
 
@@ -96,7 +109,9 @@ class Screen:
             table.add_row(
                 self.mark(state), Text(f"{told.number} {told.title}"), Text(_count(stage, state))
             )
-            if names or (step is not None and step[0] is stage and not stage.problem):
+            if names and self.console.height < LOW:
+                table.add_row("", Text("  ").join(self._marked(stage)), "")
+            elif names or (step is not None and step[0] is stage and not stage.problem):
                 for name in stage.names.values():
                     table.add_row(
                         "",
@@ -104,6 +119,11 @@ class Screen:
                         Text(STATES[name.state][2]),
                     )
         return table
+
+    def _marked(self, stage: StageStanding) -> Iterator[Text]:
+        """The names of a stage in a row, for a terminal that is too low for a line each."""
+        for name in stage.names.values():
+            yield Text.assemble(self.mark(name.state), " ", name.name)
 
     # What comes next ------------------------------------------------------------------------
 
@@ -136,8 +156,9 @@ class Screen:
         if trouble.printed:
             yield Text("  printed: " + clean(" / ".join(trouble.printed.splitlines())))
         if name.mistake is not None:
-            yield Text.assemble("This looks like: ", (f"{name.mistake.title}.", "bold"))
-            yield Text(name.mistake.message)
+            title, message = name.mistake.told
+            yield Text(title, "bold")
+            yield Text(message)
             read = f"{stage.handout}#{name.mistake.section}"
             if read not in trouble.message:
                 yield Text(f"Read {read}")
@@ -168,8 +189,9 @@ class Screen:
         tokens = course().example.tokens
         table = Table.grid(padding=(0, 0))
         table.add_column(justify="right")
+        narrow = self.console.width < 64
         for _ in tokens:
-            table.add_column(justify="right", min_width=9)
+            table.add_column(justify="right", min_width=8 if narrow else 9, no_wrap=True)
         table.add_row("", *(Text(f"{token} ", "bold") for token in tokens))
         for token, row in zip(tokens, seen.rows, strict=True):
             table.add_row(Text(f"{token} ", "bold"), *(self._cell(weight) for weight in row))
@@ -184,33 +206,50 @@ class Screen:
         return Text(f" {block}{weight_text(weight):>5} ", f"{ink} on {blue}" if shade else "")
 
     def submission(self, made: Submission) -> RenderableType:
-        """What is in the zip and what of it will be graded."""
-        table = Table.grid(padding=(0, 2))
+        """What is in the zip and, at the end, what of it will be graded, name by name."""
+        lines: list[RenderableType] = [Text(f"Made {made.zip.name} with:")]
+        lines += [Text(f"  {clean(each)}") for each in made.files]
+        lines += [Text(f"{clean(each)}; nothing in it will count") for each in made.unreadable]
+        for each in made.broken:
+            lines.append(Text(f"{clean(each.where)} is not Python yet: {clean(each.message)}"))
+            lines.append(Text("  what to do: mend it; the rest of the file still counts"))
+        total = sum(len(stage.names) for stage in course().stages)
+        heading = f"\nWhat will be graded, {len(made.written)} of {total} names:"
+        lines.append(Text(heading, "bold"))
+        table = Table.grid(padding=(0, 1))
+        table.add_column(width=1)
+        table.add_column(overflow="fold")
+        table.add_column(overflow="fold")
         for stage in course().stages:
-            written = [name for name in stage.names if name.name in made.written]
-            count = f"{len(written)} of {len(stage.names)}"
-            table.add_row(f"  {stage.number} {stage.title}", count)
-        lines: list[RenderableType] = [Text("Names that are written:", "bold"), table]
-        for word, entries in (("only a stub", made.stubs), ("missing", made.missing)):
-            for stage in course().stages:
-                names = ", ".join(name for other, name in entries if other == stage)
-                if names:
-                    told = Text(f"{word} in {stage.file}: {names}")
-                    lines.append(Padding(told, (0, 0, 0, 2)))
-        if made.stubs or made.missing:
-            lines.append(Text("Each of these costs its own points alone."))
+            for name in stage.names:
+                table.add_row(*self._handed_in(made, stage, name.name))
+        lines.append(table)
+        if made.stubs:
+            lines.append(Text("A stub costs its own points alone."))
         if made.missing:
-            example = made.missing[0][1]
             lines.append(Text("What is missing needs just that name; or bring its stub back:"))
-            lines.append(Text(f"  python -m selfcheck reset {example}"))
-        lines += [Text(f"  {clean(each)}: nothing in it will count") for each in made.unreadable]
-        inside = ", ".join(file.name for file in made.files)
-        return Group(
-            *lines,
-            Text(f"\nMade {made.zip.name} with {inside}."),
-            Text("Hand it in as it is. Every name that is written will be graded, by hidden"),
-            Text("checks: other sizes, larger numbers, batches, dropout that is on."),
-        )
+            lines.append(Text(f"  python -m selfcheck reset {made.missing[0]}"))
+        if made.loses:
+            lines.append(Text("Something will not count: see above, mend it, submit again."))
+        else:
+            lines.append(Text("Hand it in as it is. It is graded by hidden checks: other sizes,"))
+            lines.append(Text("larger numbers, batches, dropout that is on."))
+        return Group(*lines)
+
+    def _handed_in(
+        self, made: Submission, stage: Stage, name: str
+    ) -> tuple[RenderableType, RenderableType, RenderableType]:
+        """One name: a mark, the name, and where it was found or why it will not count."""
+        lost = next((each for each in made.lost if each.name == name), None)
+        if name in made.written:
+            found = made.written[name]
+            other = "" if found.name == name else f", called {found.name} there"
+            return self.mark("done"), Text(name), Text(clean(found.where + other))
+        if lost is not None:
+            return self.mark("wrong"), Text(name), Text(clean(f"lost: {lost.where} {lost.why}"))
+        if name in made.stubs:
+            return self.mark("todo"), Text(name), Text("only a stub: " + made.stubs[name].where)
+        return self.mark("wrong"), Text(name), Text(f"missing in {stage.file}")
 
 
 def steps_left(standing: Standing) -> list[Step]:
@@ -243,7 +282,7 @@ def _count(stage: StageStanding, state: State) -> str:
         return "cannot be checked"
     if not stage.begun:
         return "not begun"
-    return f"{stage.passed} of {len(stage.outcomes)}" + (" done" if state == "done" else "")
+    return f"{stage.passed} of {stage.total}" + (" done" if state == "done" else "")
 
 
 def _place(stage: Stage, name: NameStanding) -> str:

@@ -44,6 +44,13 @@ class Mistake:
     message: str
     section: str
 
+    @property
+    def told(self) -> tuple[str, str]:
+        """What it looks like, and what there is to say of it."""
+        if self.id == "drawn-otherwise":
+            return "Probably right:", self.message
+        return f"This looks like: {self.title}.", self.message
+
 
 @dataclass(frozen=True, slots=True)
 class Weights:
@@ -100,6 +107,7 @@ class StageStanding:
     problem: str = ""
     weights: list[Weights] = field(default_factory=list)
     finished: bool = False
+    expected: int = 0  # how many checks there are, as far as it is known
 
     @property
     def outcomes(self) -> list[Outcome]:
@@ -112,10 +120,16 @@ class StageStanding:
         return sum(outcome.status == "passed" for outcome in self.outcomes)
 
     @property
+    def total(self) -> int:
+        """How many checks there are; what was not run is one that did not pass."""
+        return max(self.expected, len(self.outcomes), 1 if self.problem else 0)
+
+    @property
     def done(self) -> bool:
-        """Whether every name's checks have passed."""
+        """Whether every check has passed, none left out."""
         return (
             self.finished
+            and self.passed == self.total > 0
             and not self.problem
             and all(name.state == "done" for name in self.names.values())
         )
@@ -155,6 +169,16 @@ class Standing:
         )
 
     @property
+    def passed(self) -> int:
+        """How many checks passed, of all stages."""
+        return sum(stage.passed for stage in self.stages.values())
+
+    @property
+    def total(self) -> int:
+        """How many checks there are, run or not."""
+        return sum(stage.total for stage in self.stages.values())
+
+    @property
     def done(self) -> bool:
         """Whether all stages are done."""
         return all(stage.done for stage in self.stages.values())
@@ -188,6 +212,8 @@ class Standing:
                 mistake = Mistake(**told)
                 if mistake.name in stage.names and stage.names[mistake.name].mistake is None:
                     stage.names[mistake.name].mistake = mistake
+            case "expected":
+                stage.expected = told["count"]
             case "weights":
                 stage.weights.append(Weights(**told))
             case "problem":

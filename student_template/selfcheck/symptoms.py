@@ -220,20 +220,26 @@ def _of_copying(module: ModuleType) -> list[tuple[str, Question]]:
         now = [getattr(source, role).weight for role in roles]
         return any(not torch.equal(*pair) for pair in zip(before, now, strict=True))
 
-    def agreeing(copy: Callable[..., object], turned: bool) -> list[bool]:
+    def as_it_stood(copy: Callable[..., object]) -> bool:
+        """Whether the very numbers came over, each where it stood."""
         _, target, before = copied(copy, 3)
-        return [
-            torch.equal(getattr(target, role), weight.T if turned else weight)
+        return all(
+            torch.equal(getattr(target, role), weight)
             for role, weight in zip(roles, before, strict=True)
-        ]
+        )
 
     def incomplete(copy: Callable[..., object]) -> bool:
-        found = agreeing(copy, turned=True)
+        source, target, _ = copied(copy, 3)
+        probe = torch.eye(3)
+        found = [
+            torch.allclose(probe @ getattr(target, role), getattr(source, role)(probe))
+            for role in roles
+        ]
         return any(found) and not all(found)
 
     return [
         ("copy-wrong-direction", changed_source),
-        ("copy-not-transposed", lambda copy: all(agreeing(copy, turned=False))),
+        ("copy-not-transposed", as_it_stood),
         ("copy-incomplete", incomplete),
     ]
 

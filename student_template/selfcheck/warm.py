@@ -1,11 +1,12 @@
-"""Calls what code of this course calls, once: the first call of anything takes far longer.
+"""Calls much of what PyTorch has, once: the first call of anything takes far longer.
 
-A spare process does this while you type. The operations stand here one by one; how attention is
-made of them is for you to say.
+A spare process does this while you type. The list is in the order of the alphabet, and each is
+called with whatever it takes; what attention is made of is for you to find out.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gc
 
 import torch
@@ -13,39 +14,47 @@ from torch import nn
 
 from .mistakes import known
 
+METHODS = """
+abs all amax any argmax bmm bool chunk clone contiguous cos count_nonzero cumsum detach diagonal
+div double eq exp expand_as fill_diagonal_ flatten flip float ge gt isfinite isnan item le log
+log_softmax logical_not logsumexp lt masked_fill matmul max mean min mT mul ne neg numel permute pow
+prod ravel relu repeat repeat_interleave reshape rsqrt select sigmoid sin size softmax split sqrt
+square squeeze stack std sub sum t tanh to tolist transpose tril triu type_as unbind unfold
+unsqueeze var view
+"""
+LAYERS = "Bilinear Dropout Embedding Flatten GELU Identity LayerNorm Linear ModuleList ReLU"
+MAKERS = "arange empty eye full linspace ones rand randn tensor tril_indices triu_indices zeros"
+
 
 def warm() -> None:
     """Call everything once, and let Python not look through what it has by now ever again."""
     known()
     torch.manual_seed(0)
-    square = torch.rand(2, 3, 3)
+    stack, square = torch.rand(2, 3, 3), torch.rand(3, 3)
+    tries = ((), (1,), (-1,), (0, 1), (3, 3), (2, 3, 3), (1, 2, 0), (square,), (square > 0.5, 0.0))
+    for value in (stack, square):
+        for name in METHODS.split():
+            for arguments in tries:
+                with contextlib.suppress(Exception):
+                    getattr(value, name)(*arguments)
+    for name in MAKERS.split():
+        for numbers in ((3,), (3, 3), (0, 9), ((3, 3), 0.5)):
+            with contextlib.suppress(Exception):
+                getattr(torch, name)(*numbers)
+    modules = []
+    for name in LAYERS.split():
+        for sizes in ((), (3,), (3, 3)):
+            with contextlib.suppress(Exception):
+                modules.append(getattr(nn, name)(*sizes))
+                modules[-1](stack)
     layer = nn.Linear(3, 3)
-    for result in (
-        layer(square),
-        square @ square.transpose(1, 2),
-        torch.matmul(square, square.mT),
-        torch.einsum("bij,bjk->bik", square, square),
-        square.exp() / square.sum(dim=-1, keepdim=True),
-        square - square.max(dim=-1, keepdim=True).values,
-        square.masked_fill(torch.ones(3, 3).triu(1).bool(), -torch.inf),
-        torch.tril(torch.ones(3, 3)) * square,
-        torch.softmax(square / 3**0.5, dim=-1),
-        nn.Dropout(0.5)(square),
-        nn.Parameter(torch.randn(3, 3)).T.square().mean(),
-        torch.stack([square, square.clone()]),
-        torch.cat([square, square], dim=-1).view(2, 3, 2, 3).permute(0, 2, 1, 3).contiguous(),
-        torch.eye(3).repeat(2, 1, 1),
-        torch.arange(9.0).reshape(3, 3).unsqueeze(0).expand(2, 3, 3),
-        torch.zeros(3, 3).float().flip(0),
-    ):
-        torch.isclose(result, result, rtol=0, atol=1e-4).all().tolist()
-        torch.isfinite(result).any().item()
-    layer(square).square().sum().backward()
-    layer.weight.data.copy_(torch.full((3, 3), 0.5))
-    module = nn.ModuleList([layer]).eval()
-    module.load_state_dict(module.state_dict())
+    kept = nn.ModuleList([layer, *modules]).eval()
+    layer(stack).mean().backward()
+    kept.load_state_dict(kept.state_dict())
+    torch.isclose(stack, stack, rtol=0, atol=1e-4).all().tolist()
     torch.equal(torch.as_tensor([1.0]), torch.empty(1).uniform_())
-    torch.allclose(square, square)
-    str(square)
+    torch.allclose(stack, stack)
+    torch.einsum("ab,ab->a", square, square)
+    str(stack)
     gc.collect()
     gc.freeze()

@@ -16,7 +16,7 @@ from .hints import Hints, one_more
 from .keys import Poll, keyboard
 from .runner import Run, Worker
 from .saves import POLL, checks_of, saved, settled, snapshot
-from .screen import Screen, Step, steps_left
+from .screen import LOW, Screen, Step, steps_left
 from .standing import Standing
 from .state import Remembered
 
@@ -153,11 +153,12 @@ class Watching:
         if self._run is not None:
             note = "the other stages are being checked" if self._told else "checking ..."
         praise_later = self._run is not None and step is None  # others may use what was saved
+        crowded = self._list and self.screen.console.height < LOW
         with self.screen.console:  # one piece: nothing flickers
             self.screen.console.clear()
             self.screen.show(
                 self.screen.status(self.standing, step, names=self._list),
-                *([] if praise_later else [self.screen.next_step(step)]),
+                *([] if praise_later or crowded else [self.screen.next_step(step)]),
                 *([Text(), self.screen.hints(self._hints)] if self._hints else []),
                 Text(f"\n{KEYS}   ({note})", "dim"),
             )

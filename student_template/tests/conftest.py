@@ -1,9 +1,11 @@
 """What the public checks share: the worked example, and words for what went wrong."""
 
 from collections.abc import Callable, Generator
+from typing import Any
 
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 ROUNDED = 1e-4  # the handouts print four decimal places
 
@@ -78,6 +80,25 @@ def holds() -> Callable[..., None]:
     return require
 
 
+@pytest.fixture
+def calls_of() -> Callable[..., list[str]]:
+    """A function that calls another, and gives the names of the functions of PyTorch it used."""
+
+    def watch(function: Callable[..., object], *arguments: object) -> list[str]:
+        names: list[str] = []
+
+        class Watched(TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None):  # type: ignore
+                names.append(getattr(func, "__name__", str(func)))
+                return func(*args, **(kwargs or {}))
+
+        with Watched():
+            function(*arguments)
+        return names
+
+    return watch
+
+
 def _shown(row: torch.Tensor) -> str:
     return str([round(x, 4) if isinstance(x, float) else x for x in row.tolist()])
 
@@ -93,7 +114,7 @@ def pytest_runtest_makereport(
     return report
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say what passing means and what it does not."""
     terminalreporter.write_line(
         "These are the public checks. Your score comes from hidden ones, which try more sizes,"

@@ -74,3 +74,43 @@ def test_the_inputs_stay_as_they_were(inputs, agree):
     before = inputs.clone()
     simplified.context_vectors(inputs)
     agree(inputs, before, "the inputs after the call", f"{HANDOUT}#shapes-and-sizes")
+
+
+def test_softmax_is_written_out_and_not_the_librarys(calls_of, holds):
+    found = [name for name in calls_of(simplified.softmax, torch.ones(3)) if "softmax" in name]
+    what = "calls of PyTorch's own softmax within softmax"
+    holds(not found, what, "none", ", ".join(found), f"{HANDOUT}#softmax")
+
+
+@pytest.mark.parametrize("name", ["attention_scores", "context_vector"])
+@pytest.mark.parametrize("num_tokens", [1, 4, 9])
+def test_one_query_and_other_numbers_of_tokens_work(inputs, holds, name, num_tokens):
+    tokens = inputs.repeat(2, 1)[:num_tokens]
+    found = tuple(getattr(simplified, name)(inputs[1], tokens).shape)
+    expected = (num_tokens,) if name == "attention_scores" else (3,)
+    what = f"the shape that {name} gives for {num_tokens} tokens"
+    holds(found == expected, what, expected, found, f"{HANDOUT}#shapes-and-sizes")
+
+
+def test_attention_weights_need_no_loop_over_the_tokens(calls_of, holds):
+    few, many = (
+        len(calls_of(simplified.attention_weights, torch.ones(count, 3))) for count in (4, 12)
+    )
+    what = "calls of PyTorch in attention_weights for 12 tokens"
+    expected = f"{few}, as many as for 4 tokens"
+    holds(many == few, what, expected, many, f"{HANDOUT}#shapes-and-sizes")
+
+
+@pytest.mark.parametrize("name", ["attention_scores", "context_vector"])
+def test_query_and_inputs_stay_as_they_were(inputs, agree, name):
+    query, before = inputs[1].clone(), inputs.clone()
+    getattr(simplified, name)(query, inputs)
+    agree(query, before[1], f"the query after {name}", f"{HANDOUT}#shapes-and-sizes")
+    agree(inputs, before, f"the inputs after {name}", f"{HANDOUT}#shapes-and-sizes")
+
+
+def test_the_scores_stay_as_they_were(agree):
+    scores = torch.tensor([[1.0, 2.0, 4.0], [0.0, 5.0, 0.0]])
+    before = scores.clone()
+    simplified.softmax(scores)
+    agree(scores, before, "the scores after softmax", f"{HANDOUT}#shapes-and-sizes")

@@ -124,3 +124,22 @@ def test_copy_weights_makes_both_classes_agree(inputs, agree, holds):
     agree(source(inputs), expected, "the source after copying", look)
     left = list(parameters_of(target))
     holds(set(NAMES) <= set(left), "the target's parameters after copying", NAMES, left, look)
+
+
+@pytest.mark.parametrize("name", ["SelfAttention_v1", "SelfAttention_v2"])
+def test_the_tokens_stay_as_they_were(name, inputs, agree):
+    before = inputs.clone()
+    getattr(trainable, name)(3, 2)(inputs)
+    agree(inputs, before, f"the tokens after {name}", f"{HANDOUT}#shapes-and-sizes")
+
+
+@pytest.mark.parametrize("role", NAMES)
+@pytest.mark.parametrize("name", ["SelfAttention_v1", "SelfAttention_v2"])
+def test_each_weight_matters(name, role, inputs, holds):
+    torch.manual_seed(4)
+    attention = getattr(trainable, name)(3, 4)
+    before = attention(inputs).detach().clone()
+    parameters_of(attention)[role if name.endswith("v1") else f"{role}.weight"].data.mul_(-4.0)
+    found = "the same" if torch.allclose(attention(inputs), before, atol=1e-6) else "different"
+    what = f"the output after {role} of {name} was changed"
+    holds(found == "different", what, "different", found, f"{HANDOUT}#projections")

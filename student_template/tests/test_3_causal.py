@@ -113,3 +113,60 @@ def test_only_the_three_layers_are_trained(qkv_bias, holds):
     what = f"the parameters with qkv_bias={qkv_bias}"
     look = f"{HANDOUT}#parameters-and-buffers"
     holds(found == expected, what, sorted(expected), sorted(found), look)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_any_number_of_sequences_works(count, inputs, holds):
+    attention = causal.CausalAttention(3, 2, context_length=6, dropout=0.0)
+    found, expected = tuple(attention(inputs.repeat(count, 1, 1)).shape), (count, 6, 2)
+    what = f"the shape for a batch of {count}"
+    holds(found == expected, what, expected, found, f"{HANDOUT}#shapes-and-sizes")
+
+
+@pytest.mark.parametrize("name", ["renormalized_weights", "masked_weights"])
+def test_the_scores_stay_as_they_were(name, agree):
+    scores = torch.arange(9.0).reshape(3, 3)
+    before = scores.clone()
+    getattr(causal, name)(scores)
+    agree(scores, before, f"the scores after {name}", f"{HANDOUT}#shapes-and-sizes")
+
+
+def test_the_batch_stays_as_it_was(batch, agree):
+    before = batch.clone()
+    causal.CausalAttention(3, 2, context_length=6, dropout=0.0)(batch)
+    agree(batch, before, "the batch after CausalAttention", f"{HANDOUT}#shapes-and-sizes")
+
+
+def test_a_mask_that_is_kept_is_a_buffer(holds):
+    attention = causal.CausalAttention(3, 2, context_length=6, dropout=0.0)
+    plain = [
+        name
+        for name, value in vars(attention).items()
+        if isinstance(value, torch.Tensor) and value.dim() > 1
+    ]
+    what = "tensors that are plain attributes of CausalAttention"
+    holds(not plain, what, "none", ", ".join(plain), f"{HANDOUT}#parameters-and-buffers")
+
+
+@pytest.mark.parametrize("role", ["W_query", "W_key", "W_value"])
+def test_each_weight_matters(role, batch, holds):
+    torch.manual_seed(4)
+    attention = causal.CausalAttention(3, 4, context_length=6, dropout=0.0)
+    before = attention(batch).detach().clone()
+    dict(attention.named_parameters())[f"{role}.weight"].data.mul_(-4.0)
+    found = "the same" if torch.allclose(attention(batch), before, atol=1e-6) else "different"
+    what = f"the output after {role} of CausalAttention was changed"
+    look = f"{HANDOUT}#from-one-sequence-to-a-batch"
+    holds(found == "different", what, "different", found, look)
+
+
+def test_dropout_takes_whole_weights_and_not_parts_of_an_output(holds):
+    # A single token has one weight, 1. It is dropped, and with it the whole output, or doubled.
+    torch.manual_seed(7)
+    attention = causal.CausalAttention(3, 4, context_length=6, dropout=0.5).train()
+    zeros = (attention(torch.ones(64, 1, 3)) == 0).sum(dim=-1).flatten().tolist()
+    found = f"{sorted(set(zeros))} of 4 numbers are zero, over 64 sequences"
+    what = "outputs of single tokens in training, dropout 0.5"
+    holds(
+        set(zeros) == {0, 4}, what, "either none or all of 4 are zero", found, f"{HANDOUT}#dropout"
+    )

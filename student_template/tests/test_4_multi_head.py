@@ -19,7 +19,7 @@ def test_the_wrapper_holds_its_heads_in_a_module_list(holds):
     look = f"{HANDOUT}#parameters-and-buffers"
     holds(isinstance(wrapper.heads, nn.ModuleList), "the kind of heads", "ModuleList", kind, look)
     found = [type(head).__name__ for head in wrapper.heads]
-    right = [type(head) for head in wrapper.heads] == [causal.CausalAttention] * 2
+    right = [*map(type, wrapper.heads)] == [causal.CausalAttention] * 2
     holds(right, "what is in heads", ["CausalAttention"] * 2, found, look)
 
 
@@ -157,3 +157,67 @@ def test_gpt2_attention_has_the_sizes_of_the_smallest_gpt2(holds):
     holds(found == 2_360_064, "parameters but for biases of q, k, v", 2_360_064, found, look)
     shape = tuple(attention(torch.zeros(1, 2, 768)).shape)
     holds(shape == (1, 2, 768), "the shape for two tokens", (1, 2, 768), shape, look)
+    whole = tuple(attention.requires_grad_(False)(torch.zeros(1, 1024, 768)).shape)
+    holds(whole == (1, 1024, 768), "the shape for 1024 tokens", (1, 1024, 768), whole, look)
+
+
+@pytest.mark.parametrize("num_tokens", [1, 4])
+def test_the_wrapper_takes_other_numbers_of_tokens_and_sequences(inputs, holds, num_tokens):
+    wrapper = multi_head.MultiHeadAttentionWrapper(3, 2, 6, 0.0, num_heads=2)
+    found = tuple(wrapper(inputs[:num_tokens].repeat(3, 1, 1)).shape)
+    what = f"the shape for a batch of three with {num_tokens} tokens"
+    expected = (3, num_tokens, 4)
+    holds(found == expected, what, expected, found, f"{HANDOUT}#stacking-heads")
+
+
+def test_all_heads_are_done_at_once_without_a_loop(batch, calls_of, holds):
+    few, many = (
+        len(calls_of(multi_head.MultiHeadAttention(3, 8, 6, 0.0, num_heads=heads).eval(), batch))
+        for heads in (2, 8)
+    )
+    what = "calls of PyTorch in MultiHeadAttention for 8 heads"
+    holds(many == few, what, f"{few}, as many as for 2 heads", many, f"{HANDOUT}#splitting")
+
+
+@pytest.mark.parametrize("role", ["W_query", "W_key", "W_value", "out_proj"])
+def test_each_weight_matters(role, batch, holds):
+    torch.manual_seed(4)
+    attention = multi_head.MultiHeadAttention(3, 4, 6, 0.0, num_heads=2)
+    before = attention(batch).detach().clone()
+    dict(attention.named_parameters())[f"{role}.weight"].data.mul_(-4.0)
+    found = "the same" if torch.allclose(attention(batch), before, atol=1e-6) else "different"
+    what = f"the output after {role} of MultiHeadAttention was changed"
+    look = f"{HANDOUT}#one-projection-for-all-heads"
+    holds(found == "different", what, "different", found, look)
+
+
+def test_the_batch_stays_as_it_was(batch, agree):
+    before = batch.clone()
+    multi_head.MultiHeadAttention(3, 4, 6, 0.0, num_heads=2)(batch)
+    look = f"{HANDOUT}#shapes-and-sizes"
+    agree(batch, before, "the batch after MultiHeadAttention", look)
+
+
+def test_a_mask_that_is_kept_is_a_buffer(holds):
+    attention = multi_head.MultiHeadAttention(3, 4, 6, 0.0, num_heads=2)
+    plain = [
+        name
+        for name, value in vars(attention).items()
+        if isinstance(value, torch.Tensor) and value.dim() > 1
+    ]
+    what = "tensors that are plain attributes of MultiHeadAttention"
+    holds(not plain, what, "none", ", ".join(plain), f"{HANDOUT}#parameters-and-buffers")
+
+
+def test_dropout_takes_whole_weights_of_a_head(holds):
+    # A single token has one weight in each head, 1: the head's two columns go or stay together.
+    torch.manual_seed(7)
+    attention = multi_head.MultiHeadAttention(3, 4, 6, 0.5, num_heads=2).train()
+    attention.out_proj.weight.data.copy_(torch.eye(4))
+    attention.out_proj.bias.data.zero_()
+    heads = attention(torch.ones(64, 1, 3)).reshape(64, 2, 2)
+    zeros = (heads == 0).sum(dim=-1).flatten().tolist()
+    found = f"{sorted(set(zeros))} of 2 numbers are zero, over 64 sequences"
+    what = "a head's columns for single tokens in training, dropout 0.5"
+    look = f"{HANDOUT}#attention-inside-each-head"
+    holds(set(zeros) == {0, 2}, what, "either none or both are zero", found, look)

@@ -125,11 +125,11 @@ def mask() -> str:
         780,
         262,
         "The causal mask",
-        "Scores above the diagonal are replaced by minus infinity; after softmax these places "
-        "have weight 0, and each row sums to 1.",
+        "Scaled scores above the diagonal are replaced by minus infinity; after softmax these "
+        "places have weight 0, and each row sums to 1.",
     )
     top, left, right = 66, 74, 452
-    canvas.text(left, 24, "scores, minus infinity above the diagonal", "ink head")
+    canvas.text(left, 24, "scaled scores, minus infinity above the diagonal", "ink head")
     canvas.text(right, 24, "weights: each row sums to 1", "ink head")
     for x in (left, right):
         canvas.row_labels(x - 8, top, TOKENS)
