@@ -1,8 +1,8 @@
 """The folder that a student receives.
 
-Stubs, handouts, notebooks and the self-check's data are built, and so are the self-check's copies of
-how the grader reads work, so that `submit` says what will be graded. The rest of the self-check, the
-public checks, the README and the project file are written by hand and kept in the assignment's
+Stubs, handouts, notebooks and the self-check's data are built, and so are the self-check's copies
+of how the grader reads work, so that `submit` says what will be graded. The rest of the self-check,
+the public checks, the README and the project file are written by hand and kept in the assignment's
 template folder; a template that is built elsewhere gets copies of them.
 """
 
