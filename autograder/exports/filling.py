@@ -68,7 +68,9 @@ def matched(
     """
     people = people_of(sheet)
     roster = Roster(people.values())
-    row_of = {id(person): row for row, person in people.items()}
+    rows_of: dict[int, list[int]] = {}
+    for row, person in people.items():
+        rows_of.setdefault(id(person), []).append(row)
     rows: dict[int, Final] = {}
     filled = Filled()
     for final in finals:
@@ -79,15 +81,16 @@ def matched(
                 filled.strangers.append((who, "no matching row"))
                 continue
             if len(found) > 1:
-                lines = ", ".join(str(sheet.line(row_of[id(each)])) for each in found)
+                lines = ", ".join(str(sheet.line(rows_of[id(each)][0])) for each in found)
                 filled.strangers.append((who, f"several matching rows: lines {lines}"))
                 continue
-            row = row_of[id(found[0])]
-            other = rows.setdefault(row, final)
-            if other is not final:
-                filled.strangers.append(
-                    (who, f"line {sheet.line(row)} already has {other.student}")
-                )
+            for row in rows_of[id(found[0])]:
+                other = rows.setdefault(row, final)
+                if other is not final:
+                    filled.strangers.append(
+                        (who, f"line {sheet.line(row)} already has {other.student}")
+                    )
+                    break
     for row, person in people.items():
         if row not in rows:
             filled.left.append((person.name or person.student, "nothing graded"))
