@@ -138,6 +138,7 @@ class Late(Table, frozen=True):
     """
 
     due: Annotated[datetime, msgspec.Meta(tz=True)] | None = None  # with its offset from UTC
+    zone: str | None = None  # such as Europe/Berlin: where times without an offset were read
     grace_minutes: Annotated[int, msgspec.Meta(ge=0)] = 0
     percent_per_day: Percent = 0.0
     cap_percent: Percent = 100.0

@@ -1,5 +1,6 @@
 """Which row belongs to whom when a platform's own sheet is filled in, and what has no match."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -97,10 +98,26 @@ def matched(
     return rows, filled
 
 
-def number(text: str) -> float | None:
-    """A number as a sheet has it, with a comma or a point; None for other text."""
+def number(text: str, delimiter: str = ",") -> float | None:
+    """A number as a sheet has it, with a comma or a point; None for what is none.
+
+    Of "1,500.00" and "1.500,00" the last mark is the decimal one. "1,500" is fifteen hundred, but
+    not where cells are parted by semicolons (`delimiter`): there commas are decimal.
+    """
+    bare = re.sub(r"[\s\u00a0\u202f'\u2019]", "", text)
+    if not re.fullmatch(r"[+-]?[\d.,]*\d[\d.,]*%?", bare):
+        return None
+    bare = bare.rstrip("%")
+    comma, point = bare.rfind(","), bare.rfind(".")
+    if comma >= 0 and point >= 0:
+        thousands = "," if point > comma else "."
+        bare = bare.replace(thousands, "")
+    elif bare.count(",") > 1 or (delimiter != ";" and re.fullmatch(r"[+-]?\d{1,3},\d{3}", bare)):
+        bare = bare.replace(",", "")
+    elif bare.count(".") > 1:
+        bare = bare.replace(".", "")
     try:
-        return float(text.strip().replace(",", "."))
+        return float(bare.replace(",", "."))
     except ValueError:
         return None
 

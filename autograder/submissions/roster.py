@@ -1,9 +1,9 @@
 """Who is in the class, and which of them a name, a number or an address means.
 
-A roster is a CSV file with a header. These columns are read, in any order and case: `student`
-(what results are filed under), `name`, `id` (the platform's number), `number` (the school's),
-`login`, `email`, `github`, `group`. A gradebook or worksheet that Canvas, Moodle, Gradescope,
-Blackboard or GitHub Classroom exported works as a roster unchanged.
+A roster is a CSV file or a workbook of Excel with a header. Of its columns are read, whatever their
+case and order: `student` (what results are filed under), `name`, `id` (the platform's number),
+`number` (the school's), `login`, `email`, `github`, `group`. A gradebook or worksheet that
+Canvas, Moodle, Gradescope, Blackboard or GitHub Classroom exported is a roster as it is.
 """
 
 import re
@@ -128,13 +128,8 @@ class Roster:
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster.
-
-    Raises:
-        UsageError: Not a CSV file, nobody in it, or two people with the same `student`; names the
-            line.
-    """
-    sheet = Sheet.read(path)
+    """Read a roster; `UsageError` names line and column of what is wrong with it."""
+    sheet = Sheet.read(path, workbooks=True)
     people = tuple(people_of(sheet).values())
     if not people:
         raise UsageError(f"{path}: no people in it")
