@@ -145,6 +145,14 @@ class Late(Table, frozen=True):
     flat_percent: Percent = 0.0  # where a platform says late without saying by how much
 
 
+class Runtime(Table, frozen=True):
+    """What graded code runs with."""
+
+    # Packages that students may import besides torch and numpy, by the name in `import`; each with
+    # what it imports itself. One that is not installed here is told by `autograder doctor`.
+    packages: tuple[Identifier, ...] = ()
+
+
 class NameTable(Table, frozen=True):
     """A name as `[stages.names]` has it."""
 
@@ -181,3 +189,4 @@ class AssignmentFile(Table, frozen=True):
     forbidden: tuple[Forbidden, ...] = ()
     feedback: Feedback = Feedback()
     late: Late = Late()
+    runtime: Runtime = Runtime()
