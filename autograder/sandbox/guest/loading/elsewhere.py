@@ -39,11 +39,16 @@ class Text(Protocol):
     """A module's text, or a cell's."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Where it lies in the hand-in."""
+
     @property
-    def cell(self) -> int | None: ...
+    def cell(self) -> int | None:
+        """Its number in a notebook."""
+
     @property
-    def lines(self) -> Sequence[str]: ...
+    def lines(self) -> Sequence[str]:
+        """Its lines."""
 
 
 def lying_deeper(missing: Iterable[str], texts: Mapping[str, Text]) -> list[str]:
