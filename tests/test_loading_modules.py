@@ -320,7 +320,7 @@ def test_closing_takes_everything_back():
 )
 def test_what_is_no_work_is_not_run(load, path):
     """Dropped here as well, whatever was handed over."""
-    loaded = load({path: "def softmax(scores): return 1"})
+    loaded = load({path: "def softmax(scores): return 1", "work.py": "x = 1"})
     assert (loaded.objects, loaded.report.notes) == ({}, ())
 
 

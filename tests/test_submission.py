@@ -174,8 +174,11 @@ class TestUnreadable:
         )
 
     def test_a_folder_of_tests_alone_says_what_was_ignored(self, tmp_path: Path) -> None:
-        (tmp_path / "test_all.py").write_text("1")
-        assert "ignored, being no part of the work: test_all.py" in self.line(tmp_path)
+        for name in ("test_all.py", "test_more.py"):
+            (tmp_path / name).write_text("1")
+        assert "ignored, being no part of the work: test_all.py, test_more.py" in self.line(
+            tmp_path
+        )
 
     def test_a_zip_within_a_zip_is_not_opened(self, package: Path) -> None:
         inner = zipped(package)

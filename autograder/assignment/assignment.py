@@ -22,6 +22,7 @@ from autograder.assignment.rubric import Forbidden as Forbidden
 from autograder.assignment.rubric import Late as Late
 from autograder.assignment.rubric import Limits as Limits
 from autograder.assignment.rubric import NameSpec as NameSpec
+from autograder.assignment.rubric import Runtime as Runtime
 from autograder.assignment.rubric import Share as Share
 from autograder.assignment.rubric import Stage as Stage
 from autograder.assignment.toml_lines import line_of
@@ -43,6 +44,7 @@ class Assignment(Table, frozen=True):
     forbidden: tuple[Forbidden, ...]
     feedback: Feedback
     late: Late
+    runtime: Runtime
     blocked_earns: float  # the part, 0 to 1, of its points that a blocked share earns
 
     @property
@@ -239,6 +241,7 @@ def _assemble(contents: AssignmentFile, file: Path) -> Assignment:
         forbidden=contents.forbidden,
         feedback=contents.feedback,
         late=contents.late,
+        runtime=contents.runtime,
         blocked_earns=contents.blocked_earns,
     )
 

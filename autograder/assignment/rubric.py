@@ -138,10 +138,19 @@ class Late(Table, frozen=True):
     """
 
     due: Annotated[datetime, msgspec.Meta(tz=True)] | None = None  # with its offset from UTC
+    zone: str | None = None  # such as Europe/Berlin: where times without an offset were read
     grace_minutes: Annotated[int, msgspec.Meta(ge=0)] = 0
     percent_per_day: Percent = 0.0
     cap_percent: Percent = 100.0
     flat_percent: Percent = 0.0  # where a platform says late without saying by how much
+
+
+class Runtime(Table, frozen=True):
+    """What graded code runs with."""
+
+    # Packages that students may import besides torch and numpy, by the name in `import`; each with
+    # what it imports itself. One that is not installed here is told by `autograder doctor`.
+    packages: tuple[Identifier, ...] = ()
 
 
 class NameTable(Table, frozen=True):
@@ -180,3 +189,4 @@ class AssignmentFile(Table, frozen=True):
     forbidden: tuple[Forbidden, ...] = ()
     feedback: Feedback = Feedback()
     late: Late = Late()
+    runtime: Runtime = Runtime()

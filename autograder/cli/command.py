@@ -24,6 +24,27 @@ app = typer.Typer(
 )
 Parameters = ParamSpec("Parameters")
 
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from autograder.results.grading_key import kit_version
+
+        print(f"autograder {kit_version()}")
+        raise typer.Exit(0)
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Grades code for the attention mechanism by what it does, step by step."""
+
+
 AssignmentOption = Annotated[
     Path | None,
     typer.Option(

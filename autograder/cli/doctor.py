@@ -8,6 +8,7 @@ from pathlib import Path
 from autograder.assignment.assignment import Assignment
 from autograder.grading.executor import cores
 from autograder.results.grading_key import kit_version
+from autograder.sandbox.host.guest_files import allow, is_there
 from autograder.sandbox.host.wall import offered
 
 WORKER_MB = 700  # worker, zygote and guest together
@@ -27,6 +28,12 @@ def findings(assignment: Assignment) -> Iterator[tuple[str, str]]:
     yield "assignment", f"{assignment.id}: {assignment.folder}"
     yield "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     yield "torch", _version("torch")
+    allow(assignment.runtime.packages)
+    for name in assignment.runtime.packages:
+        there = (
+            f"{_version(name)}, for graded code" if is_there(name) else "this package is not here"
+        )
+        yield f"package {name}", there
     in_force = ""
     for level, holds, reason in offered(assignment.limits):
         if holds and not in_force:

@@ -39,6 +39,10 @@ def export(
         str | None,
         typer.Option(metavar="TIME", help="A due date that overrides the assignment's."),
     ] = None,
+    zone: Annotated[
+        str | None,
+        typer.Option(metavar="PLACE", help="Where times without an offset hold: Europe/Berlin."),
+    ] = None,
     by_stage: Annotated[
         bool, typer.Option("--by-stage", help="Also fill in each stage's score, where possible.")
     ] = False,
@@ -71,7 +75,7 @@ def export(
             "--out does not work with a gradebook.db; copy it, and name the copy with --into"
         )
     loaded = load_assignment(assignment) if assignment else None
-    scores = class_scores(folder, times=times, due=due, assignment=loaded)
+    scores = class_scores(folder, times=times, due=due, zone=zone, assignment=loaded)
     found = exported(
         form, scores, into, by_stage=by_stage, column=column, feedback=feedback is not None
     )

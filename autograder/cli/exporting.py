@@ -1,7 +1,7 @@
 """From a class's gradebook to the files of a platform."""
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import datetime, tzinfo
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,8 @@ from autograder.errors import UsageError
 from autograder.exports import canvas, gradescope, moodle, nbgrader_gradebook, neutral
 from autograder.exports.filling import Filled, Wanted
 from autograder.exports.final import Final, final_scores, without_hand_in
-from autograder.exports.late import Times, parse_time, read_times
+from autograder.exports.grades import encoded
+from autograder.exports.late import Times, parse_time, read_times, zone_of
 from autograder.feedback.pages import student_page
 from autograder.gradebook.adjustments import adjusted
 from autograder.gradebook.gradebook import Gradebook
@@ -56,21 +57,13 @@ def class_scores(
     *,
     times: Path | None = None,
     due: str | None = None,
+    zone: str | None = None,
     assignment: Assignment | None = None,
 ) -> ClassScores:
     """Every score of the last run, after the late policy.
 
-    Args:
-        folder: The folder that `grade` wrote.
-        times: A CSV file that says when work was handed in; see `exports.late`.
-        due: A due date that overrides the assignment's, with its offset from UTC.
-        assignment: An assignment that overrides the one the run was graded with.
-
-    Returns:
-        The scores with what an export needs beside them.
-
-    Raises:
-        UsageError: The folder holds no results, or `times` or `due` cannot be read.
+    `due` and `zone` take the place of the assignment's due date and time zone; `assignment` that
+    of the run's.
     """
     with Gradebook(folder) as book:
         graded, stages, found = last_class(book)
@@ -81,8 +74,13 @@ def class_scores(
     stages = tuple(loaded.stage(stage.id) for stage in stages)
     results = [adjusted(each.result, adjustments, stages) for each in graded]
     late = loaded.late
+    if zone is not None:
+        late = msgspec.structs.replace(late, zone=zone)
+    place = zone_of(late.zone) if late.zone else None
     if due is not None:
-        late = msgspec.structs.replace(late, due=_due(due))
+        late = msgspec.structs.replace(late, due=_due(due, place))
+    if late.due is not None and place is not None:
+        late = msgspec.structs.replace(late, due=late.due.astimezone(place))
     known = read_times(times, late.due.tzinfo if late.due else None) if times else None
     finals = final_scores(results, origins, late, known)
     return ClassScores(
@@ -145,7 +143,7 @@ def export(
         text = neutral.as_nbgrader(scores.finals, wanted, due.isoformat() if due else "")
         return Export(text.encode())
     if form == "csv":
-        return Export(neutral.as_csv(scores.finals, wanted).encode())
+        return Export(encoded(neutral.as_csv(scores.finals, wanted)))
     if form == "junit":
         return Export(neutral.as_junit(scores.finals, wanted))
     raise UsageError(f"unknown format {form!r}; choose from {', '.join(FORMATS)}")
@@ -161,11 +159,12 @@ def _names(finals: tuple[Final, ...], times: Times) -> tuple[str, ...]:
     return tuple(person.student for person in without_hand_in(finals, times))
 
 
-def _due(text: str) -> datetime:
-    found = parse_time(text, None)
+def _due(text: str, zone: tzinfo | None) -> datetime:
+    found = parse_time(text, zone)
     if found is None:
         raise UsageError(
-            "--due: expected a time with its offset, such as 2026-10-01T23:59+02:00; found"
+            "--due: expected a time with its offset, such as 2026-10-01T23:59+02:00, or --zone"
+            f" with its place, such as Europe/Berlin; found"
             f" {text!r}"
         )
     return found

@@ -43,6 +43,12 @@ def grade(
         Path | None, typer.Option(metavar="CSV", help="Who is in the class; see docs/lms.md.")
     ] = None,
     stage: StageOption = None,
+    one_student_each: Annotated[
+        bool,
+        typer.Option(
+            "--one-student-each", help="Every entry is one student's, whatever it looks like."
+        ),
+    ] = False,
     fresh: Annotated[bool, typer.Option("--fresh", help="Grade everything again.")] = False,
     similarity: Annotated[
         bool, typer.Option("--similarity", help="List submissions that are unusually alike.")
@@ -68,6 +74,7 @@ def grade(
         ungraded,
     )
     from autograder.results.grading_key import grading_key
+    from autograder.submissions.class_folder import look_at_class, look_at_roster
     from autograder.submissions.roster import read_roster
 
     if similarity:
@@ -75,6 +82,11 @@ def grade(
     loaded = load_assignment(assignment)
     people = read_roster(roster) if roster else None
     entries = entries_of(folder, out, people)
+    if not one_student_each:
+        look_at_class(folder, entries, (each.module for each in loaded.stages))
+    if roster is not None and people is not None:
+        look_at_roster(roster, entries, people)
+    _print_passed_over(folder, out)
     job = Job(
         assignment=loaded,
         key=grading_key(loaded, load_secret(loaded)),
@@ -164,6 +176,16 @@ def _cluster(address: str, job: "Job") -> "ClusterExecutor":
     for note in cluster.notes:
         print(f"autograder: {note}", file=sys.stderr)
     return cluster
+
+
+def _print_passed_over(folder: Path, out: Path) -> None:
+    """Say on standard error which files of the class folder are taken for nobody's work."""
+    from autograder.feedback.plain import one_line
+    from autograder.submissions.entries import passed_over_in
+
+    names = passed_over_in(folder, out)
+    if names:
+        print(f"passed over as nobody's work: {one_line(', '.join(names))}", file=sys.stderr)
 
 
 def _print_gaps(entries: "Sequence[Entry]", roster: "Roster") -> None:

@@ -50,11 +50,17 @@ def release(
         raise UsageError(f"cannot build {what!r}; choose from {', '.join(RELEASES)}")
     loaded = load_assignment(assignment)
     if what == "figures":
+        _no_installation(
+            loaded.folder,
+            "figures are drawn in a checkout alone; name one's assignment with --assignment",
+        )
         for file in build_figures(loaded):
             print(file)
         return
     forms = FORMS if what == "all" else (what,)
     places = {form: _place(loaded, form, out, alone=what != "all") for form in forms}
+    for place in places.values():
+        _no_installation(place, "say where to with --out")
     files = {  # of all forms, before the first is written
         form: _files(loaded, form, places[form], isolation, leaderboard)
         for form in forms
@@ -67,6 +73,13 @@ def release(
             written = write_files(files[form], place, private=form == "gradescope")
         for file in written:
             print(file)
+
+
+def _no_installation(place: Path, remedy: str) -> None:
+    """`UsageError` for a folder within an installation, which nothing is built into."""
+    resolved = place.resolve()
+    if {"site-packages", "dist-packages"} & set(resolved.parts):
+        raise UsageError(f"{resolved} belongs to the installed kit: {remedy}")
 
 
 def _place(assignment: "Assignment", form: str, out: Path | None, *, alone: bool) -> Path:

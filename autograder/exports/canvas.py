@@ -51,7 +51,7 @@ def _fill(
     sheet: Sheet, column: int, rows: dict[int, Final], filled: Filled, wanted: Wanted
 ) -> None:
     possible = _possible(sheet)
-    theirs = number(sheet.text(possible, column)) if possible else None
+    theirs = number(sheet.text(possible, column), sheet.delimiter) if possible else None
     if theirs is not None and theirs != wanted.points:
         filled.notes.append(
             f"{sheet.header[column]} has {shown(theirs)} points: the scores of"
@@ -79,7 +79,12 @@ def _fill_stages(sheet: Sheet, column: int, filled: Filled, wanted: Wanted) -> N
                 sheet.put(possible, place, str(stage.points))
         behind = max(behind, place)
         possible = _possible(sheet)
-        theirs = number(sheet.text(possible, place)) if possible else None
+        theirs = number(sheet.text(possible, place), sheet.delimiter) if possible else None
+        if theirs is not None and theirs != stage.points:
+            filled.notes.append(
+                f"{sheet.header[place]} has {shown(theirs)} points: the scores of"
+                f" {stage.points} are scaled to that"
+            )
         for row, final in filled.rows.items():
             score = final.stage(stage)
             if score is not None and sheet.text(row, place).casefold() not in KEPT:

@@ -1,5 +1,6 @@
 """Which row belongs to whom when a platform's own sheet is filled in, and what has no match."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -68,7 +69,9 @@ def matched(
     """
     people = people_of(sheet)
     roster = Roster(people.values())
-    row_of = {id(person): row for row, person in people.items()}
+    rows_of: dict[int, list[int]] = {}
+    for row, person in people.items():
+        rows_of.setdefault(id(person), []).append(row)
     rows: dict[int, Final] = {}
     filled = Filled()
     for final in finals:
@@ -79,25 +82,42 @@ def matched(
                 filled.strangers.append((who, "no matching row"))
                 continue
             if len(found) > 1:
-                lines = ", ".join(str(sheet.line(row_of[id(each)])) for each in found)
+                lines = ", ".join(str(sheet.line(rows_of[id(each)][0])) for each in found)
                 filled.strangers.append((who, f"several matching rows: lines {lines}"))
                 continue
-            row = row_of[id(found[0])]
-            other = rows.setdefault(row, final)
-            if other is not final:
-                filled.strangers.append(
-                    (who, f"line {sheet.line(row)} already has {other.student}")
-                )
+            for row in rows_of[id(found[0])]:
+                other = rows.setdefault(row, final)
+                if other is not final:
+                    filled.strangers.append(
+                        (who, f"line {sheet.line(row)} already has {other.student}")
+                    )
+                    break
     for row, person in people.items():
         if row not in rows:
             filled.left.append((person.name or person.student, "nothing graded"))
     return rows, filled
 
 
-def number(text: str) -> float | None:
-    """A number as a sheet has it, with a comma or a point; None for other text."""
+def number(text: str, delimiter: str = ",") -> float | None:
+    """A number as a sheet has it, with a comma or a point; None for what is none.
+
+    Of "1,500.00" and "1.500,00" the last mark is the decimal one. "1,500" is fifteen hundred, but
+    not where cells are parted by semicolons (`delimiter`): there commas are decimal.
+    """
+    bare = re.sub(r"[\s\u00a0\u202f'\u2019]", "", text)
+    if not re.fullmatch(r"[+-]?[\d.,]*\d[\d.,]*%?", bare):
+        return None
+    bare = bare.rstrip("%")
+    comma, point = bare.rfind(","), bare.rfind(".")
+    if comma >= 0 and point >= 0:
+        thousands = "," if point > comma else "."
+        bare = bare.replace(thousands, "")
+    elif bare.count(",") > 1 or (delimiter != ";" and re.fullmatch(r"[+-]?\d{1,3},\d{3}", bare)):
+        bare = bare.replace(",", "")
+    elif bare.count(".") > 1:
+        bare = bare.replace(".", "")
     try:
-        return float(text.strip().replace(",", "."))
+        return float(bare.replace(",", "."))
     except ValueError:
         return None
 

@@ -49,6 +49,11 @@ def grades_csv(
     return text.getvalue()
 
 
+def encoded(table: str) -> bytes:
+    """A table as UTF-8; with the mark by which a spreadsheet knows it, where there are accents."""
+    return table.encode() if table.isascii() else table.encode("utf-8-sig")
+
+
 def _difference(told: Adjusted) -> float:
     return round((told.result.score or 0.0) - (told.raw.score or 0.0), 4)
 

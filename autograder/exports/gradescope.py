@@ -27,13 +27,21 @@ def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
     column = required(sheet, wanted.column or "Total Score", platform="Gradescope")
     most = sheet.column("Max Points")
     rows, filled = matched(sheet, finals, "gradescope")
+    other_points = set()
     for row, final in sorted(rows.items()):
         if final.score is None:
             filled.left.append((final.student, "the kit failed on the work"))
             continue
-        theirs = number(sheet.text(row, most))
+        theirs = number(sheet.text(row, most), sheet.delimiter)
         sheet.put(row, column, shown(scaled(final.score, wanted.points, theirs)))
         filled.rows[row] = final
+        if theirs is not None and theirs != wanted.points:
+            other_points.add(shown(theirs))
+    if other_points:
+        filled.notes.append(
+            f"the file has {', '.join(sorted(other_points))} points: the scores of"
+            f" {shown(wanted.points)} are scaled to that"
+        )
     for stage in wanted.stages if wanted.by_stage else ():
         title = f"{stage.id} ({shown(stage.points)} pts)"
         place = sheet.column(title)

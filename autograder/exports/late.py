@@ -7,8 +7,9 @@ granted, an `extension`, which is a new due date or a duration such as `2d`, `36
 import math
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 
@@ -73,7 +74,7 @@ def read_times(path: Path, zone: tzinfo | None) -> Times:
     Raises:
         UsageError: A column is missing, or a cell is not a time; names line and column.
     """
-    sheet = Sheet.read(path)
+    sheet = Sheet.read(path, workbooks=True)
     submitted, extension = sheet.column(*SUBMITTED), sheet.column("extension")
     if submitted is None and extension is None:
         raise UsageError(
@@ -113,7 +114,8 @@ def lateness(late: Late, origin: Origin, handed: Handed | None) -> Lateness:
         percent = min(late.flat_percent, late.cap_percent)
         return Lateness(percent, "late, unknown by how much")
     due = _due(late, handed.extended)
-    seconds = (submitted - due).total_seconds()
+    # Of two times in one zone Python compares what the clocks say, which leaps twice a year.
+    seconds = (submitted.astimezone(UTC) - due.astimezone(UTC)).total_seconds()
     if seconds <= late.grace_minutes * 60:
         return Lateness()
     days = math.ceil(seconds / DAY)
@@ -130,6 +132,16 @@ def _due(late: Late, extended: datetime | timedelta | None) -> datetime:
             " due in [late] of assignment.toml"
         )
     return late.due + (extended or timedelta())
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """A time zone by its place; `UsageError` where there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(
+            f"no time zone is called {name!r}; name one by its place, such as Europe/Berlin"
+        ) from None
 
 
 def parse_time(text: str, zone: tzinfo | None) -> datetime | None:

@@ -1,9 +1,9 @@
 """Moodle's grading worksheet, and the zip of feedback files that goes with it.
 
-Only `Grade` is filled in: Moodle compares `Last modified (grade)` with what it has, so that column
-stays as it is. With `--by-stage` an empty `Feedback comments` gets the points of the stages.
-Worksheets are exported in the teacher's language: if the header is not English, `--column` names
-the grade's column, and the two after it are taken for maximum and lock.
+Nothing but `Grade` is filled in: Moodle compares `Last modified (grade)` with what it has, so that
+column stays as it is. With `--by-stage` an empty `Feedback comments` gets the points of the stages.
+Worksheets are exported in the teacher's language: where the header is of none that is known here,
+`--column` names the grade's column, and the two behind it are taken for maximum and lock.
 """
 
 import io
@@ -17,6 +17,20 @@ from autograder.feedback.plain import file_name, one_line
 from autograder.submissions.roster import people_of
 from autograder.submissions.sheet import Sheet
 
+# The headings of a worksheet in English, German, French, Spanish, Chinese.
+GRADE = ("Grade", "Bewertung", "Note", "Calificación", "成绩", "分数")
+MAXIMUM = (
+    *("Maximum grade", "Bestwertung", "Maximale Bewertung", "Note maximale"),
+    *("Calificación máxima", "最高成绩", "最高分"),
+)
+CHANGEABLE = (
+    *("Grade can be changed", "Bewertung kann geändert werden", "La note peut être modifiée"),
+    *("Note modifiable", "La calificación puede ser cambiada", "可以更改成绩"),
+)
+COMMENTS = (
+    *("Feedback comments", "Feedback als Kommentar", "Commentaires de feedback"),
+    *("Comentarios de retroalimentación", "反馈评论"),
+)
 # What "Grade can be changed" says of a locked grade, in a few languages.
 LOCKED = frozenset(("no", "non", "nein", "nee", "não", "nej", "nei", "ne", "nie", "нет", "否"))
 LONG_AGO = (2020, 1, 1, 0, 0, 0)  # the same bytes on every run
@@ -39,14 +53,14 @@ def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
     if wanted.column:
         column = required(sheet, wanted.column, platform="Moodle")
     else:
-        column = required(sheet, "Grade", platform="Moodle")
-    if sheet.column("Scale") is not None:
+        column = required(sheet, *GRADE, platform="Moodle")
+    if sheet.column("Scale", "Skala", "Barème", "Escala", "量表") is not None:
         raise UsageError(f"{sheet.name}: graded by a scale; only numbers can be filled in")
-    most = sheet.column("Maximum grade")
-    lock = sheet.column("Grade can be changed")
-    if sheet.column("Grade") is None:
+    most = sheet.column(*MAXIMUM)
+    lock = sheet.column(*CHANGEABLE)
+    if sheet.column(*GRADE) is None:
         most, lock = most or column + 1, lock or column + 2
-    comments = sheet.column("Feedback comments")
+    comments = sheet.column(*COMMENTS)
     rows, filled = matched(sheet, finals, "moodle")
     other_points = set()
     for row, final in sorted(rows.items()):
@@ -55,7 +69,7 @@ def fill(sheet: Sheet, finals: Iterable[Final], wanted: Wanted) -> Filled:
             reason = "its grade cannot be changed" if locked else "the kit failed on the work"
             filled.left.append((final.student, reason))
             continue
-        theirs = number(sheet.text(row, most))
+        theirs = number(sheet.text(row, most), sheet.delimiter)
         comma = "," in sheet.text(row, most)
         sheet.put(row, column, shown(scaled(final.score, wanted.points, theirs), comma=comma))
         if theirs is not None and theirs != wanted.points:

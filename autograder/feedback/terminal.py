@@ -54,7 +54,7 @@ def class_view(results: Iterable[Result], stages: Iterable[Stage]) -> Renderable
             *(points(scores.get(stage.id)) for stage in columns),
             points(result.score),
             status_of(result),
-            style="" if status_of(result) == "graded" else "red",
+            style="" if status_of(result) == "graded" and result.message is None else "red",
         )
         if result.message is not None:
             reasons.append(Text(one_line(result.message)))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from autograder.assignment.assignment import Assignment, Stage
 from autograder.errors import MissingRequirement
-from autograder.exports.grades import grades_csv
+from autograder.exports.grades import encoded, grades_csv
 from autograder.feedback.pages import student_page
 from autograder.feedback.plain import file_name
 from autograder.gradebook.adjustments import Adjustment, adjusted
@@ -67,7 +67,7 @@ def write_class(
     from autograder.feedback.class_page import class_page  # brings what draws figures
 
     results = [entry.result for entry in graded]
-    write(folder / "grades.csv", grades_csv(results, stages, adjustments).encode())
+    write(folder / "grades.csv", encoded(grades_csv(results, stages, adjustments)))
     page = class_page(graded, stages, assignment, adjustments, similar)
     write(folder / "class.html", page.encode())
 

@@ -14,6 +14,7 @@ from autograder.assignment.assignment import load_assignment
 from autograder.assignment.secret import load_secret
 from autograder.errors import AutograderError
 from autograder.grading.exchange import Fault, Request, receive_request, send
+from autograder.sandbox.host.guest_files import allow
 from autograder.sandbox.host.ladder import start
 
 
@@ -35,6 +36,7 @@ def main(descriptor: int, folder: Path, isolation: str | None) -> None:
     try:
         assignment = load_assignment(folder)
         secret = load_secret(assignment)
+        allow(assignment.runtime.packages)
         zygote = start(isolation)
         from autograder.grading.judge import Judge
         from autograder.sandbox.host.room import NameSpec, Sandbox

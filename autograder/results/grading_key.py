@@ -72,7 +72,12 @@ def grading_key(assignment: Assignment, secret: bytes = b"") -> GradingKey:
         limits=hashlib.sha256(msgspec.json.encode(assignment.limits)).hexdigest(),
         secret=hashlib.sha256(b"attention autograder secret:" + secret).hexdigest(),
         torch=_version_of("torch"),
-        python=f"{platform.python_version()} {platform.machine()}",
+        python=" ".join(
+            (
+                f"{platform.python_version()} {platform.machine()}",
+                *(f"{name} {_version_of(name)}" for name in assignment.runtime.packages),
+            )
+        ),
     )
 
 

@@ -84,7 +84,7 @@ class Result(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         stages: The stages, in the assignment's order.
         notes: What the student should know about the reading.
         status: "error" if the submission could not be read.
-        message: Why it has no stages, in one line.
+        message: Why it has no stages, or what there is where nothing to grade was found.
     """
 
     schema: int

@@ -26,6 +26,7 @@ from autograder.results.result import (
     worst,
 )
 from autograder.scoring.name_status import NameStatus, name_status_of
+from autograder.scoring.nothing_found import why_nothing
 from autograder.scoring.student_messages import criterion_message
 from autograder.scoring.verdict import Verdict, Witness
 from autograder.submissions.submission import Submission
@@ -67,6 +68,7 @@ def score(
         max_score=float(sum(stage.points for stage in chosen)),
         stages=results,
         notes=(*submission.notes, *session.report.notes, *session.session.matched),
+        message=why_nothing(submission, chosen, session.report),
     )
     standings = {
         name: witness.standing for group in witnesses.values() for name, witness in group.items()

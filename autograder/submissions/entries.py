@@ -1,6 +1,5 @@
 """Who is in a class: the entries of its folder or of a platform's bulk download."""
 
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -12,13 +11,9 @@ from autograder.submissions.downloads.handin import HandIn, Origin, Piece
 from autograder.submissions.downloads.reading import read_pieces
 from autograder.submissions.downloads.recognise import Download, recognise
 from autograder.submissions.intake import Unreadable, clean_text, shown, suffix_of
+from autograder.submissions.nobodys import is_new_folder, is_nobodys, is_worth_telling
 from autograder.submissions.roster import Person, Roster
 from autograder.submissions.submission import Submission, name_of, read_submission
-
-# Teachers keep files of their own beside the submissions; these are nobody's work.
-NO_ENTRY = re.compile(
-    r"(\..*|__MACOSX|(README|LICENSE)(\..*)?|.*\.(csv|toml|ya?ml))", re.IGNORECASE
-)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -79,7 +74,7 @@ def entries_of(folder: Path, out: Path, roster: Roster | None = None) -> tuple[E
         raise UsageError(f"{out}: the results need a folder of their own")
 
     def passed_over(name: str) -> bool:
-        if NO_ENTRY.fullmatch(name):
+        if is_nobodys(name) or is_new_folder(folder / name):
             return True
         return folder.is_dir() and (folder / name).resolve() == out.resolve()
 
@@ -98,6 +93,19 @@ def entries_of(folder: Path, out: Path, roster: Roster | None = None) -> tuple[E
             f"{folder}: no submissions found; expected one file, folder or zip for each student"
         )
     return tuple(sorted(found.values(), key=lambda entry: entry.name))
+
+
+def passed_over_in(folder: Path, out: Path) -> tuple[str, ...]:
+    """What of a class folder is nobody's work, as far as somebody may ask for it."""
+    if not folder.is_dir():
+        return ()
+    return tuple(
+        shown(path.name)
+        for path in sorted(folder.iterdir())
+        if path.resolve() != out.resolve()
+        and (is_nobodys(path.name) or is_new_folder(path))
+        and is_worth_telling(path.name)
+    )
 
 
 def strangers(entries: Iterable[Entry]) -> tuple[Entry, ...]:

@@ -53,11 +53,14 @@ class Member(msgspec.Struct, frozen=True):
 class Intake:
     """Takes the members of one hand-in within the limits, and remembers what it ignored."""
 
-    def __init__(self, name: str, limits: Limits) -> None:
+    def __init__(self, name: str, limits: Limits, *, any_name: bool = False) -> None:
+        """`any_name`: a source counts even where it is called as tests or set-up files are."""
         self.name = name
+        self._any_name = any_name
         self.limits = limits
         self._members: dict[str, bytes] = {}
         self._ignored: set[str] = set()
+        self._odd_names: set[str] = set()
         self._left_out: list[str] = []
         self._inner_archives: set[str] = set()
         self._twice: set[str] = set()
@@ -73,6 +76,10 @@ class Intake:
         parts = path.split("/")
         for position, part in enumerate(parts):
             if is_ignored(part, folder=position < len(parts) - 1 or path.endswith("/")):
+                if position == len(parts) - 1 and has_odd_name(path):
+                    self._odd_names.add(path)
+                    if self._any_name:
+                        return False
                 if part.casefold() not in UNMENTIONED and not part.startswith("."):
                     is_folder = position < len(parts) - 1
                     self._ignored.add("/".join(parts[: position + 1]) + "/" * is_folder)
@@ -137,8 +144,15 @@ class Intake:
             Member(path.removeprefix(prefix), data) for path, data in sorted(self._members.items())
         )
 
+    @property
+    def odd_names(self) -> tuple[str, ...]:
+        """Sources that only their names tell to be tests or set-up files."""
+        return tuple(sorted(self._odd_names))
+
     def notes(self) -> Iterator[str]:
-        """What a student should know about the reading, one line each."""
+        """What a student should know about the reading, one line a matter."""
+        for path in self.odd_names if self._any_name else ():
+            yield read_all_the_same(path)
         if self._ignored:
             yield f"ignored, being no part of the work: {listed(sorted(self._ignored))}"
         if self._left_out:
@@ -164,6 +178,23 @@ def is_ignored(part: str, *, folder: bool) -> bool:
     if lower.startswith((".", "test_")):
         return True
     return lower in (IGNORED_FOLDERS if folder else IGNORED_FILES)
+
+
+def has_odd_name(path: str) -> bool:
+    """Whether a source is called as tests and set-up files are; students' own files can be."""
+    name = path.rsplit("/", 1)[-1].casefold()
+    return suffix_of(name) in (".py", ".ipynb") and (
+        name.startswith("test_") or name in IGNORED_FILES
+    )
+
+
+def read_all_the_same(path: str) -> str:
+    """The note on a source of such a name that was read, there being no other."""
+    name = path.rsplit("/", 1)[-1]
+    return (
+        f"{shown(name)} has the name of a test or set-up file, which is passed over beside other"
+        " files; it is the only one, so it was read as the work: give it another name"
+    )
 
 
 def clean_path(name: str) -> str:

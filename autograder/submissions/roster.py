@@ -1,9 +1,9 @@
 """Who is in the class, and which of them a name, a number or an address means.
 
-A roster is a CSV file with a header. These columns are read, in any order and case: `student`
-(what results are filed under), `name`, `id` (the platform's number), `number` (the school's),
-`login`, `email`, `github`, `group`. A gradebook or worksheet that Canvas, Moodle, Gradescope,
-Blackboard or GitHub Classroom exported works as a roster unchanged.
+A roster is a CSV file or a workbook of Excel with a header. Of its columns are read, whatever their
+case and order: `student` (what results are filed under), `name`, `id` (the platform's number),
+`number` (the school's), `login`, `email`, `github`, `group`. A gradebook or worksheet that
+Canvas, Moodle, Gradescope, Blackboard or GitHub Classroom exported is a roster as it is.
 """
 
 import re
@@ -20,13 +20,36 @@ from autograder.submissions.sheet import Sheet
 
 TITLES: dict[str, tuple[str, ...]] = {
     "student": ("student",),
-    "name": ("name", "full name", "student name"),
-    "last_name": ("last name", "last_name", "lastname", "surname", "family name"),
-    "first_name": ("first name", "first_name", "firstname", "given name"),
-    "id": ("id", "canvas id", "moodle id", "user id", "identifier"),
-    "number": ("number", "sid", "student id", "sis user id", "id number", "orgdefinedid"),
-    "login": ("login", "login id", "sis login id", "username", "user name", "roster_identifier"),
-    "email": ("email", "e-mail", "email address", "mail"),
+    "name": (
+        *("name", "full name", "student name", "vollständiger name", "nom complet"),
+        *("nombre completo", "nome completo", "全名", "姓名"),
+    ),
+    "last_name": (
+        *("last name", "last_name", "lastname", "surname", "family name", "nachname"),
+        *("nom de famille", "nom", "apellido(s)", "apellidos", "cognome", "姓", "姓氏"),
+    ),
+    "first_name": (
+        *("first name", "first_name", "firstname", "given name", "vorname", "prénom"),
+        *("nombre", "nome", "名", "名字"),
+    ),
+    "id": (
+        *("id", "canvas id", "moodle id", "user id", "identifier", "identifiant"),
+        *("identificador", "标识符", "编号"),
+    ),
+    "number": (
+        *("number", "sid", "student id", "sis user id", "id number", "orgdefinedid"),
+        *("matrikelnummer", "matrikel-nr.", "id-nummer", "numéro d'identification"),
+        *("numéro étudiant", "número de id", "número de matrícula", "学号", "学号id"),
+    ),
+    "login": (
+        *("login", "login id", "sis login id", "username", "user name", "roster_identifier"),
+        *("anmeldename", "benutzername", "nom d'utilisateur", "nombre de usuario", "用户名"),
+    ),
+    "email": (
+        *("email", "e-mail", "email address", "mail", "e-mail-adresse", "adresse de courriel"),
+        *("courriel", "dirección de correo", "dirección email", "correo electrónico"),
+        *("电子邮件地址", "电子邮件", "邮箱"),
+    ),
     "github": ("github", "github_username", "github username"),
     "repository": ("repository", "student_repository_name"),
     "group": ("group", "team", "group_name", "group name"),
@@ -52,7 +75,7 @@ class Roster:
     """The people of a class, found by whatever is known of them."""
 
     def __init__(self, people: Iterable[Person]) -> None:
-        self.people = tuple(people)
+        self.people = tuple(dict.fromkeys(people))
         self._by: dict[str, dict[str, list[Person]]] = {}
         for person in self.people:
             for key, value in _keys(person):
@@ -105,13 +128,8 @@ class Roster:
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster.
-
-    Raises:
-        UsageError: Not a CSV file, nobody in it, or two people with the same `student`; names the
-            line.
-    """
-    sheet = Sheet.read(path)
+    """Read a roster; `UsageError` names line and column of what is wrong with it."""
+    sheet = Sheet.read(path, workbooks=True)
     people = tuple(people_of(sheet).values())
     if not people:
         raise UsageError(f"{path}: no people in it")
@@ -141,6 +159,7 @@ def people_of(sheet: Sheet, *, groups: bool = False) -> dict[int, Person]:
         )
     people: dict[int, Person] = {}
     taken: dict[str, int] = {}
+    known: dict[tuple[str, ...], Person] = {}
     for row in sheet.rows:
         person = _person(sheet, row, columns)
         if person is None:
@@ -149,6 +168,10 @@ def people_of(sheet: Sheet, *, groups: bool = False) -> dict[int, Person]:
             if not (groups and person.group):
                 continue
             person = msgspec.structs.replace(person, student=person.group)
+        again = _same_as(person, known)
+        if again is not None:
+            people[row] = again
+            continue
         if "student" not in columns and person.student.casefold() in taken and person.id:
             person = msgspec.structs.replace(person, student=f"{person.student} {person.id}")
         earlier = taken.setdefault(person.student.casefold(), row)
@@ -159,6 +182,21 @@ def people_of(sheet: Sheet, *, groups: bool = False) -> dict[int, Person]:
             )
         people[row] = person
     return people
+
+
+def _same_as(person: Person, known: dict[tuple[str, ...], Person]) -> Person | None:
+    """Who was in an earlier row already: the same number, login or address under the same name.
+
+    Whoever sits in two sections is in the file twice.
+    """
+    marks = tuple(
+        _plain(getattr(person, key)) for key in ("student", "id", "number", "login", "email")
+    )
+    if not any(marks[1:]):
+        return None
+    key = (*marks, _plain(person.name), _plain(person.group))
+    found = known.setdefault(key, person)
+    return None if found is person else found
 
 
 def _columns(sheet: Sheet) -> dict[str, int]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from autograder.errors import UsageError
+from autograder.submissions.spreadsheet import as_csv, is_workbook
 
 DELIMITERS = (",", ";", "\t")
 MARKS = (
@@ -21,6 +22,7 @@ MARKS = (
 )
 # Without a byte order mark. The last one accepts any byte, so no file is refused for its letters.
 ENCODINGS = ("utf-8", "cp1252", "latin-1")
+_HINT = re.compile(r"sep=([,;\t|])[ ]*(?:\r\n|\r|\n)", re.IGNORECASE)
 LARGEST = 50_000_000  # bytes: a course's gradebook has a few hundred thousand
 
 
@@ -39,7 +41,10 @@ class Sheet:
         """
         self.name = name
         self._mark, self._encoding, text = _decoded(data)
-        self.delimiter = _delimiter(text)
+        hint = _HINT.match(text)  # of Excel, for itself: the line is no row
+        self._hint = hint[0] if hint else ""
+        text = text[len(self._hint) :]
+        self.delimiter = hint[1] if hint else _delimiter(text)
         self._raw, self._ends = _split(text, self.delimiter)
         try:
             reader = csv.reader(io.StringIO(text, newline=""), delimiter=self.delimiter)
@@ -51,18 +56,17 @@ class Sheet:
                 raise UsageError(f"{name}: row {number} is quoted in a way that cannot be kept")
         if len(self._raw) != len(self._texts):
             raise UsageError(f"{name}: a quote is not closed")
-        self._lines = [1]
+        self._lines = [2 if self._hint else 1]
         for cells in self._raw:
             self._lines.append(self._lines[-1] + max(1, len("".join(cells).splitlines())))
         if not self._texts or self._texts[0] == [""]:
             raise UsageError(f"{name}: empty; expected a CSV file with a header")
 
     @classmethod
-    def read(cls, path: Path) -> "Sheet":
-        """Read a file.
+    def read(cls, path: Path, *, workbooks: bool = False) -> "Sheet":
+        """Read a file; `UsageError` where that cannot be.
 
-        Raises:
-            UsageError: It cannot be opened, is too large, or is not CSV.
+        `workbooks`: one of Excel will do, where nothing has to be written into it.
         """
         try:
             if path.stat().st_size > LARGEST:
@@ -72,6 +76,13 @@ class Sheet:
             data = path.read_bytes()
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error.strerror or error})") from None
+        if is_workbook(data):
+            if not workbooks:
+                raise UsageError(
+                    f"{path}: a workbook of Excel, which no platform takes back; name the CSV file"
+                    " that the platform exported"
+                )
+            data = as_csv(data, str(path))
         return cls(data, str(path))
 
     @property
@@ -135,7 +146,7 @@ class Sheet:
             self.delimiter.join(cells) + end
             for cells, end in zip(self._raw, self._ends, strict=True)
         )
-        return self._mark + "".join(lines).encode(self._encoding, "replace")
+        return self._mark + (self._hint + "".join(lines)).encode(self._encoding, "replace")
 
 
 def written(rows: Sequence[Sequence[str]]) -> str:

@@ -18,7 +18,7 @@ import torch
 from ..protocol import messages, wire
 from ..protocol.frames import Buffer, Channel, Ended
 from ..protocol.tensors import Cargo, decode
-from . import calls, globals_used, loading, modes, modules, probe, reset_state
+from . import calls, devices, globals_used, loading, modes, modules, probe, reset_state
 from .describe import Describer, SourceLines, is_a, label, raised, words
 from .loading import arguments as signatures
 
@@ -126,6 +126,9 @@ class Guest:
 
     def _on_load(self, load: messages.Load) -> messages.Outcome:
         reset_state.nothing_imported()
+        if devices.mentioned(load.files):
+            devices.stand_in()
+            reset_state.keep(devices.OnTheCPU())
         loaded = _load(
             load.files, load.names, frozenset(load.skip), self._started, reset_state.imported
         )
@@ -135,7 +138,14 @@ class Guest:
         self._objects = dict(loaded.objects)
         self._modules = list(loaded.modules)
         self._sources = dict(loaded.sources)
-        return messages.Loaded(loaded.report, words(self._output.take()))
+        report = loaded.report
+        told = devices.notes_on(load.files)
+        if told:
+            notes = (*report.notes, *(words(note) for note in told))
+            report = msgspec.structs.replace(report, notes=notes[: wire.MAX_ITEMS])
+        if loaded.instead is not None:  # first, where the judge looks for it
+            report = msgspec.structs.replace(report, notes=(loaded.instead, *report.notes))
+        return messages.Loaded(report, words(self._output.take()))
 
     def _on_substitute(self, substitute: messages.Substitute) -> messages.Outcome:
         stand_in = ModuleType("stand_in")

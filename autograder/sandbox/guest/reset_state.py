@@ -28,6 +28,7 @@ _get_num_threads, _set_num_threads = torch.get_num_threads, torch.set_num_thread
 _are_deterministic = torch.are_deterministic_algorithms_enabled
 _set_deterministic = _C._set_deterministic_algorithms  # the public one imports a compiler
 _functions, _pop_function = _C._len_torch_function_stack, _C._pop_torch_function_stack
+_push_function, _function_at = _C._push_on_torch_function_stack, _C._get_function_stack_at
 _dispatches, _pop_dispatch = _C._len_torch_dispatch_stack, _C._pop_torch_dispatch_stack
 _autocasting, _set_autocast = torch.is_autocast_enabled, torch.set_autocast_enabled
 _is_inference, _anomaly = torch.is_inference_mode_enabled, torch.is_anomaly_enabled
@@ -41,6 +42,7 @@ _WITHOUT_GENERATORS = frozenset(
 )
 _seed = 0  # of the request now
 _seeds_everything = True
+_kept: Any = None  # a mode that is always in force
 _thread: Any = sys.modules["_thread"]
 # Python 3.13 begins threads by other functions.
 _THREAD_DOORS: tuple[tuple[Any, tuple[str, ...]], ...] = (
@@ -76,6 +78,13 @@ def _seed_others(seed: int) -> None:
     _seed_numpy(seed & 0xFFFFFFFF)
 
 
+def keep(mode: Any) -> None:
+    """From now on a mode of torch's is in force for all that a submission does."""
+    global _kept
+    _kept = mode
+    drop_modes()
+
+
 def nothing_imported() -> None:
     """A submission begins: Python's and numpy's generators are seeded, and out of its reach."""
     global _seeds_everything
@@ -94,11 +103,18 @@ def imported(library: str) -> None:
 
 
 def drop_modes() -> None:
-    """Remove every torch mode that is still active; a default device is one, too."""
-    if _functions():
+    """Take away every torch mode that is still in force; a default device is one, too.
+
+    The mode that is kept for a whole submission, if there is one, is put back below all others.
+    """
+    if _kept is not None and _functions() == 1 and _function_at(0) is _kept:
+        pass
+    elif _functions() or _kept is not None:
         _set_default_device(None)
         while _functions():
             _pop_function()
+        if _kept is not None:
+            _push_function(_kept)
     while _dispatches():
         _pop_dispatch()
 

@@ -13,7 +13,7 @@ from autograder.submissions.downloads.handin import Piece
 from autograder.submissions.downloads.listing import Packed, packed
 from autograder.submissions.folder import read_file, read_folder
 from autograder.submissions.intake import MEGABYTE, Intake, Unreadable, clean_path, shown, suffix_of
-from autograder.submissions.submission import Submission, submission_of
+from autograder.submissions.submission import Submission, by_any_name, submission_of
 
 
 def read_pieces(
@@ -33,8 +33,7 @@ def read_pieces(
     Raises:
         Unreadable: Whatever is wrong with it, in one line, as for any hand-in.
     """
-    intake = Intake(name, limits)
-    _read(source, pieces, intake)
+    intake = by_any_name(Intake(name, limits), lambda into: _read(source, pieces, into))
     told = list(notes)
     has_sources = any(suffix_of(each.path) in (".py", ".ipynb") for each in intake.members())
     zips = [path for path in intake.inner_archives if suffix_of(path) == ".zip"]

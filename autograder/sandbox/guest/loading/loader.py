@@ -9,12 +9,13 @@ from typing import NoReturn
 
 from ...protocol import wire
 from . import compiler, jupyter, placeholders
+from .elsewhere import instead, lying_deeper
 from .names import NameSpec, Search, search, settle
 from .nodes import SourceFile
 from .notes import clean
 from .ownership import Ownership
 from .running import Runner, Source
-from .sources import is_ignored
+from .sources import has_odd_name, is_ignored
 
 _TRIAL = wire.SourceFile(
     "simplified.py",
@@ -30,6 +31,7 @@ class Loaded:
 
     objects: dict[str, object]  # by the contract's name; missing ones are absent
     report: wire.Report
+    instead: str | None  # where none of the names was found, what there is
     modules: list[ModuleType]  # every module whose globals some code of the student's has
     sources: dict[str, Source]  # by the file name in code objects and tracebacks
     close: Callable[[], None]  # takes everything back, in a process that lives on
@@ -66,7 +68,11 @@ def load(
             loading or later.
     """
     placeholders.graded(False)
-    kept = [each for each in files if each.kind != "data" and not is_ignored(each.path)]
+    sources = [each for each in files if each.kind != "data"]
+    kept = [each for each in sources if not is_ignored(each.path)]
+    if not kept:
+        only = [each for each in sources if has_odd_name(each.path)]
+        kept = only if len(only) == 1 else []
     runner = Runner(kept, skip, started, imported)
     undo = _surroundings(runner)
     trace, profile = sys.gettrace(), sys.getprofile()
@@ -79,15 +85,26 @@ def load(
         sys.setrecursionlimit(1000)
     ownership = Ownership(runner.sources, runner.modules.namespaces(), runner.stubs)
     result = search(names, runner, ownership)
+    deeper = lying_deeper(result.missing, runner.sources)
+    for where in deeper if result.found else ():
+        runner.notes.add(where)
     settle(result, runner, ownership)
     placeholders.graded(True)
     return Loaded(
         objects={name: each.value for name, each in result.found.items()},
         report=_report(result, runner.notes.finished()),
+        instead=None if result.found or not names else _instead(runner, deeper),
         modules=[node.module for node in runner.modules.namespaces().values() if node.module],
         sources=runner.sources,
         close=undo,
     )
+
+
+def _instead(runner: Runner, deeper: Sequence[str]) -> str:
+    """What there is where no name was found."""
+    defined = [each.name for each in runner.definitions]
+    is_broken = runner.any_broken and not defined
+    return clean(instead(runner.sources, defined, deeper, is_broken))
 
 
 def _report(result: Search, notes: tuple[str, ...]) -> wire.Report:

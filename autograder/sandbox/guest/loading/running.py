@@ -12,6 +12,7 @@ from typing import Any
 from . import jupyter
 from .absences import Absences
 from .modules import Modules
+from .newer import no_python
 from .nodes import ROOT, Node, SourceFile
 from .notes import Notes, class_name, line_within
 from .pieces import Broken, Piece, pieces, recovered, whole
@@ -74,6 +75,7 @@ class Runner:
         self.stubs: set[tuple[str, int, str]] = set()
         self._builtins: dict[str, Any] = {}
         self._running: list[tuple[Node, Statement, int]] = []
+        self.any_broken = False  # whether some piece of some file is no Python
         self.modules = Modules(self._with_written(files), self._run, self._current, imported)
         self._absences = Absences(self.modules, self.notes, self._is_running)
 
@@ -188,8 +190,9 @@ class Runner:
             script.add(good, filename, cell)
 
     def _note_broken(self, path: str, cell: int | None, broken: Broken) -> None:
+        self.any_broken = True
         where = f"line {broken.line}" if cell is None else f"cell {cell} line {broken.line}"
-        message = f"{where} is no Python ({broken.message})"
+        message = f"{where} {no_python(broken.text, broken.message)}"
         self.notes.add(f"{path} {message}; the rest was read")
         names = [a or b for a, b in _DEFINED.findall(broken.text)]
         self._absences.failed(path, names, message)
