@@ -88,7 +88,7 @@ causal(
 )  # fmt: skip
 causal("query ignored", "keys compared with keys", scores="k @ k.transpose(1, 2)")
 TWO = "(q @ k.transpose(1, 2)).view(2, n, n)"
-causal("one batch size", "a size is built in", scores=TWO)
+causal("one batch size", "a size is hard-coded", scores=TWO)
 case("context of 512", "multi_head", "1024", "512", "gpt2 attention has the sizes")
 
 

@@ -37,6 +37,14 @@ def is_ignored(path: str) -> bool:
     return name in _IGNORED_FILES or not _IGNORED_FOLDERS.isdisjoint(folders)
 
 
+def has_odd_name(path: str) -> bool:
+    """Whether nothing but a file's own name says that it is a test or a set-up file."""
+    *folders, name = path.casefold().split("/")
+    return not is_ignored("/".join((*folders, "work.py"))) and (
+        name.startswith("test_") or name in _IGNORED_FILES
+    )
+
+
 def decode(data: bytes) -> tuple[str, str | None]:
     """A module's text, with a remark where the bytes were not what Python would have read."""
     for mark, encoding in _MARKS:
