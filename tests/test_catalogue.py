@@ -190,11 +190,12 @@ def words_of(text: str) -> set[str]:
 
 #: Everyday words that the handouts happen not to use; no word of the field belongs here.
 EVERYDAY = words_of(
-    "addition among asked became breaks copied covers decimal default dictionary distances drops "
-    "earlier effect element enough enters entries existing fewer fifth fits flipped force gain "
-    "gains hard hits index inverted iteration leave less logarithms mark means meant met middle mixed "
-    "neighbouring newly nowhere operator operators overwrite perhaps possible receives removes "
-    "says sign subtracted swapped told unchanged unless unnoticed well were"
+    "addition among asked became breaks copied covers decimal default dictionary distances "
+    "drops earlier effect element enough enters entries existing fewer fifth fits flipped "
+    "force gain gains hard hits index inverted iteration leave less logarithms mark means "
+    "meant met middle mixed neighbouring newly nowhere operator operators overwrite perhaps "
+    "possible receives removes says sign subtracted swapped told unchanged unless unnoticed "
+    "well were"
 )
 #: What PyTorch's own documentation calls things, so that a student can look them up there.
 PYTORCH = words_of("feature features graph interleaved")
