@@ -16,7 +16,7 @@ from hypothesis import settings
 from autograder.assignment.assignment import load_assignment
 from autograder.diagnosis.fingerprint import Trace
 from autograder.gradebook.gradebook import Gradebook, Record
-from autograder.grading.grading import report_class
+from autograder.grading.class_report import report_class
 from autograder.grading.worker import Worker
 from autograder.results.details import Details
 from autograder.results.grading_key import GradingKey

@@ -9,7 +9,7 @@ from rich.console import Console
 from autograder.feedback.class_text import class_text
 from autograder.gradebook.class_analysis import Graded
 from autograder.gradebook.similarity import Pair
-from autograder.grading.grading import report_class
+from autograder.grading.class_report import report_class
 from autograder.results.details import Details
 from autograder.results.result import Result
 from tests.conftest import ASSIGNMENT

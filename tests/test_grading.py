@@ -15,15 +15,8 @@ import pytest
 from autograder.assignment.assignment import Assignment, load_assignment
 from autograder.errors import InternalError, MissingRequirement, UsageError
 from autograder.gradebook.gradebook import Gradebook
-from autograder.grading.grading import (
-    Job,
-    entries_of,
-    grade_class,
-    last_roster,
-    report_class,
-    stages_of,
-    ungraded,
-)
+from autograder.grading.class_report import last_roster, report_class, stages_of
+from autograder.grading.grading import Job, entries_of, grade_class, ungraded
 from autograder.results.grading_key import GradingKey, grading_key
 from autograder.results.result import Result, StageResult, decode_result
 from autograder.submissions.downloads.handin import Origin

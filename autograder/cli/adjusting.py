@@ -7,7 +7,7 @@ from autograder.feedback.plain import one_line
 from autograder.feedback.words import points as in_words
 from autograder.gradebook.adjustments import Adjustment, adjusted, place_of
 from autograder.gradebook.gradebook import Gradebook
-from autograder.grading.grading import last_class, report_class
+from autograder.grading.class_report import last_class, report_class
 
 
 def adjust_and_report(

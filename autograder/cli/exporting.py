@@ -16,7 +16,7 @@ from autograder.exports.late import Times, parse_time, read_times, zone_of
 from autograder.feedback.pages import student_page
 from autograder.gradebook.adjustments import adjusted
 from autograder.gradebook.gradebook import Gradebook
-from autograder.grading.grading import last_class
+from autograder.grading.class_report import last_class
 from autograder.results.details import Details
 from autograder.submissions.sheet import Sheet
 

@@ -64,15 +64,9 @@ def grade(
     from autograder.feedback.progress import RunProgress
     from autograder.feedback.terminal import console
     from autograder.gradebook.similarity import require_copydetect
+    from autograder.grading.class_report import look_for_similar, report_class
     from autograder.grading.executor import Executor, LocalExecutor, cores
-    from autograder.grading.grading import (
-        Job,
-        entries_of,
-        grade_class,
-        look_for_similar,
-        report_class,
-        ungraded,
-    )
+    from autograder.grading.grading import Job, entries_of, grade_class, ungraded
     from autograder.results.grading_key import grading_key
     from autograder.submissions.class_folder import look_at_class, look_at_roster
     from autograder.submissions.roster import read_roster
@@ -133,13 +127,13 @@ def report(
 
     For example: autograder report results --text
     """
-    from autograder.grading.grading import (
-        entries_of,
+    from autograder.grading.class_report import (
         last_roster,
         look_for_similar,
         report_class,
         similar_of,
     )
+    from autograder.grading.grading import entries_of
 
     if similarity is not None:
         look_for_similar(folder, entries_of(similarity, folder, last_roster(folder)))

@@ -94,7 +94,7 @@ def explain(folder: Folder, student: Student) -> None:
     from autograder.feedback.terminal import console
     from autograder.gradebook.adjustments import adjusted
     from autograder.gradebook.gradebook import Gradebook
-    from autograder.grading.grading import last_class
+    from autograder.grading.class_report import last_class
 
     with Gradebook(folder) as book:
         graded, stages, assignment = last_class(book)
