@@ -31,7 +31,11 @@ def work(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def terminal(work: Path) -> Iterator[Any]:
-    surroundings = {key: value for key, value in os.environ.items() if "PYTEST" not in key}
+    # The size is the terminal's own, not that of the one in which the tests run.
+    sizes = ("LINES", "COLUMNS")
+    surroundings = {
+        key: value for key, value in os.environ.items() if "PYTEST" not in key and key not in sizes
+    }
     child = pexpect.spawn(
         sys.executable,
         ["-m", "selfcheck", "watch"],

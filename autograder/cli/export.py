@@ -81,7 +81,7 @@ def export(
     )
     target = out or into
     if target is None:
-        print((found.data or b"").decode(), end="")
+        print((found.data or b"").decode("utf-8-sig"), end="")  # a pipe needs no byte-order mark
     else:
         if found.data is not None:
             write(target, found.data)

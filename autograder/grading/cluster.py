@@ -7,6 +7,7 @@ function of ours, nothing of a student's.
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 import msgspec
 from distributed import Client
 from distributed.comm.addressing import parse_address
+from distributed.comm.core import connect
 from distributed.comm.registry import get_backend
 
 from autograder.errors import InternalError, MissingRequirement
@@ -129,14 +131,26 @@ def _pass_on(answer: Future[Graded], asked: Future[bytes]) -> None:
 def _connected(address: str) -> Client:
     """A client of the cluster, once it has a worker."""
     try:
-        # A client that fails in its constructor is never closed, so the address is tested first.
+        # A client that fails in its constructor is never closed, so the address is tested first:
+        # whether it can be one, and whether somebody there shakes hands.
         get_backend(parse_address(address)[0])
+        asyncio.run(_greet(address))
         client = Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:
-        raise MissingRequirement(f"{address}: no scheduler answers ({error})") from error
+        reason = str(error) or f"nothing came within {ANSWER} s"
+        raise MissingRequirement(f"{address}: no scheduler answers ({reason})") from error
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
     except TimeoutError:
         client.close()
         raise MissingRequirement(f"{address}: the cluster has no workers") from None
     return client
+
+
+async def _greet(address: str) -> None:
+    """Shake hands with a scheduler and leave.
+
+    Raises:
+        OSError: Nobody is there, or nobody answers.
+    """
+    (await asyncio.wait_for(connect(address, timeout=ANSWER), ANSWER)).abort()

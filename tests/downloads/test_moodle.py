@@ -65,7 +65,9 @@ def test_files_flat_and_below_are_one_hand_in(entries: Entries, read: Read) -> N
         "attention/multi_head.py",
         "onlinetext/onlinetext.html",
     ]
-    assert submission.notes == ("ignored, being no part of the work: tests/",)
+    ignored, typed = submission.notes
+    assert ignored == "ignored, being no part of the work: tests/"
+    assert typed.startswith("onlinetext/onlinetext.html is what was typed into the platform's box")
 
 
 def test_text_alone_is_that_students_error(entries: Entries, read: Read) -> None:

@@ -64,15 +64,15 @@ class TestTheWorksheet:
         self, finals: Finals, wanted: Wanted
     ) -> None:
         text = (
-            "ID;Vollständiger Name;Status;Bewertung;Beste Bewertung;Bewertung änderbar\n"
-            "Teilnehmer/in 11;Ada Sample;x;;10,00;Ja\n"
-            "Teilnehmer/in 12;Gabo Sample;x;;10,00;Nein\n"
+            "ID;Fulde navn;Tilstand;Karakter;Bedste karakter;Karakter kan ændres\n"
+            "Deltager 11;Ada Sample;x;;10,00;Ja\n"
+            "Deltager 12;Gabo Sample;x;;10,00;Nej\n"
         )
         sheet = Sheet(text.encode("cp1252"), "w.csv")
         graded = finals(ada=(0.835, moodle("11")), gabo=(1.0, moodle("12")))
         with pytest.raises(UsageError, match="expected a column Grade"):
             fill(sheet, graded, wanted)
-        fill(sheet, graded, msgspec.structs.replace(wanted, column="Bewertung"))
+        fill(sheet, graded, msgspec.structs.replace(wanted, column="Karakter"))
         assert sheet.encode().decode("cp1252") == text.replace("x;;10,00;Ja", "x;8,35;10,00;Ja")
 
     def test_a_scale_of_words_is_refused(self, finals: Finals, wanted: Wanted) -> None:
