@@ -135,6 +135,13 @@ def test_a_submission_that_is_not_there_is_told_in_words() -> None:
     assert "nobody" in found.stdout + found.stderr
 
 
+def test_checks_are_chosen_by_the_name_that_they_call_and_by_stage() -> None:
+    work = ("--submission", "examples/submissions/jonas.zip")
+    wrong = checked(*work, "-k", "MultiHeadAttention and dropped")
+    assert "1 failed" in wrong.stdout
+    assert "1 passed" in checked(*work, "-k", "causal and dropped").stdout
+
+
 def test_an_item_ends_as_the_judge_has_it(tmp_path: Path) -> None:
     """Every check of a submission with mistakes in three stages, side by side."""
     work = tmp_path / "work.py"

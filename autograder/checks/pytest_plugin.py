@@ -61,6 +61,7 @@ class CheckItem(pytest.Item):
         super().__init__(**keywords)
         self.spec = spec
         self._desk = desk
+        self.extra_keyword_matches |= {spec.stage.id, spec.check.name}  # for -k
         desk.items.append(self)
 
     def runtest(self) -> None:
