@@ -20,7 +20,8 @@ Test = TypeVar("Test", bound=Callable[..., Any])
 class Mark(Protocol):
     """A decorator that leaves a check as it is."""
 
-    def __call__(self, test: Test) -> Test: ...
+    def __call__(self, test: Test) -> Test:
+        """The check itself, which now knows what it gives evidence on."""
 
 
 #: The attribute of a check that holds its `Check` by name.

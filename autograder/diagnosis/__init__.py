@@ -1,0 +1,1 @@
+"""What went wrong: the catalogue of known mistakes, and the search for those that explain."""

@@ -1,6 +1,7 @@
-"""What a student reads for a lost share: what was called, what came back, what was expected,
-what that usually means, where to read. Never hidden inputs, and no expected numbers unless the
-course's feedback policy allows them.
+"""What a student reads for a lost share.
+
+What was called, what was returned, what was expected, what that usually means, where to read. Never
+hidden inputs, and no expected numbers unless the course's feedback policy allows them.
 """
 
 from __future__ import annotations
