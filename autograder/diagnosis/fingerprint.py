@@ -1,8 +1,9 @@
 """Fingerprints of wrong outputs that nothing explains.
 
-By them students who share an unknown mistake are reported together. A fingerprint holds, for each input that all students of a run got, the shape of what came back
-and a few of its numbers, rounded. Two programs that make the same mistake in another order of
-operations, or on another processor, differ in the last digits: fingerprints are matched by
+By them students who share an unknown mistake are reported together. A fingerprint holds, for each
+input that all students of a run got, the shape of what came back and a few of its numbers, rounded.
+Two programs that make the same mistake in another order of operations, or on another processor,
+differ in the last digits: fingerprints are matched by
 distance, never by equality. Pure functions; a fingerprint is plain data that goes into a
 gradebook's teacher details and comes back from there.
 """
