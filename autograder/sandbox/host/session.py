@@ -84,10 +84,6 @@ class Session:
             self._dialogue.end()
         self._dialogue = self.open(check, seconds=budget)
 
-    def end_check(self) -> None:
-        """Proxies of the check that asks alone are void from here."""
-        self.begin_check("")
-
     def student(self, check: str, names: tuple[str, ...] | None = None) -> Student:
         """The student's names, for a check that asks alone."""
         if self._dialogue is None or check != self._dialogue.check:
