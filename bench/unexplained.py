@@ -27,11 +27,12 @@ def main(result: Path) -> None:
 
     importing = time.process_time() - begun
     from autograder.assignment.assignment import load_assignment
+    from autograder.attention.chain import Given
     from autograder.attention.checks.causal_modules import MANY as MHA
     from autograder.attention.checks.multi_head import USUAL
     from autograder.checks.sample import Sample
     from autograder.diagnosis.catalogue import load_catalogue
-    from autograder.diagnosis.chain import Given, run
+    from autograder.diagnosis.chain import run
     from autograder.diagnosis.explain import Observation, explain
     from bench.classroom import ROOT
 

@@ -15,8 +15,8 @@ from torch import nn
 import autograder.attention.checks
 import autograder.scoring.verdict
 from autograder.assignment.assignment import Stage
+from autograder.attention.chain import Given
 from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
-from autograder.diagnosis.chain import Given
 from autograder.errors import InternalError
 from autograder.release.stubs import leaks
 from autograder.release.template import solution_lines

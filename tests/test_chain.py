@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from autograder.attention import chain
+from autograder.attention.chain import Given, Values
 from autograder.attention.misconceptions import causal, multi_head, simplified, trainable
-from autograder.diagnosis import chain
-from autograder.diagnosis.chain import Chain, Given, StepRaises, Values, run
+from autograder.diagnosis.chain import Chain, StepRaises, run
 
 ROLES = ("query", "key", "value")
 

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from autograder.diagnosis.chain import Given
-from autograder.diagnosis.dimensions import named, names_of, told
+from autograder.attention.chain import Given
+from autograder.diagnosis.dimensions import named, told
 
 
 def called_with(b: int, t: int, d_in: int, d_out: int, heads: int, context: int) -> Given:
@@ -64,7 +64,7 @@ def test_a_mistake_is_recognised_by_names_whatever_the_numbers_are() -> None:
 
 
 def test_a_size_that_stands_for_two_things_names_both() -> None:
-    assert names_of(called_with(3, 8, 8, 6, 3, 8)) == {
+    assert called_with(3, 8, 8, 6, 3, 8).size_names() == {
         3: "batch or heads",
         8: "tokens or d_in or context_length",
         2: "d_k",
@@ -80,6 +80,6 @@ def test_numbers_that_are_no_sizes_of_the_call_stay_as_they_are() -> None:
 
 def test_functions_without_weights_know_tokens_and_features() -> None:
     tokens = Given(tokens=torch.empty(9, 5), query=torch.empty(5))
-    assert names_of(tokens) == {9: "tokens", 5: "d"}
-    assert names_of(Given(scores=torch.empty(8, 8))) == {8: "tokens"}
-    assert names_of(Given(count=8)) == {8: "tokens"}
+    assert tokens.size_names() == {9: "tokens", 5: "d"}
+    assert Given(scores=torch.empty(8, 8)).size_names() == {8: "tokens"}
+    assert Given(count=8).size_names() == {8: "tokens"}

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from autograder.attention.chain import Given
 from autograder.attention.checks.dropout import (
     BATCH,
     TOKENS,
@@ -18,7 +19,6 @@ from autograder.attention.checks.dropout import (
 )
 from autograder.checks.failures import CheckFailed
 from autograder.checks.sample import Sample
-from autograder.diagnosis.chain import Given
 
 JUDGEMENTS = (nothing_is_dropped_in_eval, draws_are_independent, weights_are_dropped)
 HEADS = pytest.mark.parametrize("heads", [0, 2])

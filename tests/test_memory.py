@@ -3,10 +3,11 @@
 import pytest
 import torch
 
+from autograder.attention.chain import Given
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis import explain
 from autograder.diagnosis.catalogue import NullProgram, load_catalogue
-from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.chain import run
 from autograder.diagnosis.memory import Memory, numbers_of
 from autograder.diagnosis.prefixes import options_of
 from autograder.diagnosis.search import MOST_REPLACED, Level, Search

@@ -9,11 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from autograder.attention.chain import Given
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.checks.marks import Check
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.catalogue import Catalogue, NullProgram, load_catalogue
-from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Observation
 from autograder.results.result import Status

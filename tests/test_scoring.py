@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from autograder.assignment.assignment import Assignment
+from autograder.attention.chain import Given
 from autograder.attention.checks.tie_breaks import Question, TieBreaks, questions_to
 from autograder.checks.check_spec import hidden_checks
 from autograder.checks.evidence import Evidence, Outcome, Recorded
@@ -18,7 +19,7 @@ from autograder.checks.marks import Check
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.session import CheckSession
 from autograder.diagnosis.catalogue import load_catalogue
-from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Observation
 from autograder.diagnosis.fingerprint import Shared, shared_mistakes

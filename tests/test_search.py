@@ -10,10 +10,11 @@ import torch
 from msgspec import structs
 from torch import Tensor
 
+from autograder.attention.chain import Given, Values, start
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis import search
 from autograder.diagnosis.catalogue import Misconception, load_catalogue
-from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, Values, run, start
+from autograder.diagnosis.chain import Chain, Step, StepRaises, run
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.prefixes import Crowd, Option, begun, joined, options_of, stepped
 from autograder.diagnosis.search import Search
@@ -108,9 +109,9 @@ def test_each_step_is_evaluated_once_for_each_distinct_prefix(
     taken: Counter[tuple[int, ...]] = Counter()
     original = stepped
 
-    def counting(crowd: Crowd, number: int, option: Option) -> Crowd | None:
+    def counting(crowd: Crowd, number: int, option: Option, chain: Chain) -> Crowd | None:
         taken.update((*path, number) for path in crowd.paths.tolist())
-        return original(crowd, number, option)
+        return original(crowd, number, option, chain)
 
     monkeypatch.setattr(search, "stepped", counting)
     search_of_it = searched({"first": times(0.123)})  # nothing explains it
@@ -155,10 +156,10 @@ def test_the_search_ends_at_its_bound(bound: int, monkeypatch: pytest.MonkeyPatc
     asked = 0
     original = stepped
 
-    def counting(crowd: Crowd, number: int, option: Option) -> Crowd | None:
+    def counting(crowd: Crowd, number: int, option: Option, chain: Chain) -> Crowd | None:
         nonlocal asked
         asked += len(crowd)
-        return original(crowd, number, option)
+        return original(crowd, number, option, chain)
 
     monkeypatch.setattr(search, "stepped", counting)
     search_of_it = searched({"first": times(0.123)})
@@ -249,7 +250,7 @@ def test_a_step_gives_the_same_to_many_prefixes_at_once_as_to_one_alone(
             crowd: Crowd | None = joined([begun(chain, given)] * 2)
             for step in range(len(options)):
                 chosen = number if step == place else 0
-                crowd = stepped(crowd, chosen, options[step][chosen]) if crowd else None
+                crowd = stepped(crowd, chosen, options[step][chosen], chain) if crowd else None
             if alone is None:
                 assert crowd is None, (place, number)
                 continue

@@ -13,16 +13,16 @@ from msgspec.structs import replace
 from torch import Tensor
 
 from autograder.assignment.assignment import Assignment
+from autograder.attention.chain import Given
 from autograder.checks.evidence import Observer, Outcome, Recorded, outcome_of
 from autograder.checks.failures import CheckFailed
 from autograder.checks.marks import Check
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.catalogue import load_catalogue
-from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.chain import run
 from autograder.diagnosis.explain import Explanation, Observation
 from autograder.scoring.name_status import NameStatus
 from autograder.scoring.student_messages import (
-    arguments_in_words,
     call_in_words,
     criterion_message,
     heading,
@@ -121,7 +121,7 @@ def test_a_call_is_told_by_what_came_back(value: Tensor | None, words: str) -> N
     ],
 )
 def test_arguments_are_told_by_their_shapes(asked: Given, words: str) -> None:
-    assert arguments_in_words(asked) == words
+    assert asked.in_words() == words
 
 
 def test_names_that_lost_for_the_same_reason_are_told_together() -> None:

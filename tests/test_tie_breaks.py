@@ -7,11 +7,12 @@ import pytest
 import torch
 from msgspec import structs
 
+from autograder.attention.chain import Given
 from autograder.attention.checks.tie_breaks import Question, TieBreaks, questions_to
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.session import CheckSession
 from autograder.diagnosis.catalogue import load_catalogue
-from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation, Observation, explain, separated
 from autograder.sandbox.host.room import NameSpec, Sandbox

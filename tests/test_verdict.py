@@ -8,11 +8,12 @@ import pytest
 from torch import Tensor
 
 from autograder.assignment.assignment import Criterion, Forbidden, Share
+from autograder.attention.chain import Given
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.checks.marks import Check, Kind
 from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.catalogue import load_catalogue
-from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation, Observation
 from autograder.scoring.name_status import NameStatus

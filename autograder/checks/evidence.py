@@ -113,10 +113,14 @@ class References:
 
     def of(self, name: str, chain: Chain, given: Given) -> Reference:
         """The reference's output for `given`; computed once for the same tensors."""
-        if given.parts:  # a student's own, other ones every time
+        if given.comes_once:  # a student's own, other ones every time
             return _right_output(chain, given)
-        tensors = (given.tokens, given.query, given.scores, *given.weights.values())
-        words = (name, given.count, given.heads, given.context_length, *given.weights)
+        parts = dict(given.everything())
+        tensors = tuple(part for part in parts.values() if isinstance(part, Tensor))
+        words = (
+            name,
+            *((key, None if isinstance(part, Tensor) else part) for key, part in parts.items()),
+        )
         return self._kept.of(words, tensors, partial(_right_output, chain, given))
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torch import Tensor
+
+from autograder.diagnosis.dimensions import told_shape as told_shape
 
 if TYPE_CHECKING:
     from autograder.diagnosis.chain import Chain
@@ -64,11 +66,6 @@ def require(
     """Fail the check unless `holds`."""
     if not holds:
         raise CheckFailed(found, expected, misconception=misconception, unsteady=unsteady)
-
-
-def told_shape(shape: Sequence[int]) -> str:
-    """A shape as a student reads it: `(2, 6, 15)`."""
-    return "(" + ", ".join(str(size) for size in shape) + ("," if len(shape) == 1 else "") + ")"
 
 
 def rows(matrix: Tensor) -> str:

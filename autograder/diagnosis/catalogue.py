@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from torch import Tensor
 
@@ -92,7 +93,7 @@ class NullProgram:
 
     id: str
     message: str
-    outputs: Mapping[str, Callable[[Given], Tensor]]
+    outputs: Mapping[str, Callable[[Any], Tensor]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,17 @@
-"""Sizes in an exception's text, told by what they are: batch, heads, tokens, d_k.
+"""Sizes in an exception's text, told by what they are: the batch, tokens, a width.
 
-The hidden checks' sizes all differ, so that a number in a message such as "The size of tensor a
-(6) must match the size of tensor b (3)" says which dimension it is.
+A call says what its sizes are (`Given.size_names`). Where they all differ, a number in a message
+such as "The size of tensor a (6) must match the size of tensor b (3)" says which one it is.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from autograder.diagnosis.chain import Given
+if TYPE_CHECKING:
+    from autograder.diagnosis.chain import Given
 
 #: Sizes in brackets, one or more: `(6)`, `[2, 3, 6, 5]`, `torch.Size([2, 6])`.
 _BRACKETS = re.compile(r"([(\[])(\d+(?:, \d+)*)([)\]])")
@@ -18,37 +20,9 @@ _BRACKETS = re.compile(r"([(\[])(\d+(?:, \d+)*)([)\]])")
 _MATRIX = re.compile(r"\b(\d+)x(\d+)\b")
 
 
-def names_of(given: Given) -> dict[int, str]:
-    """What the sizes of a call are, by number; a number that stands for two things names both."""
-    sizes: list[tuple[int, str]] = []
-    width = 0
-    if given.tokens is not None:
-        *batch, tokens, width = given.tokens.shape
-        sizes += [(size, "batch") for size in batch]
-        sizes.append((tokens, "tokens"))
-    if given.weights:
-        d_in, d_out = given.weights["value"].shape
-        sizes += [(d_in, "d_in")]
-        if given.heads > 1:
-            sizes += [(given.heads, "heads"), (d_out // given.heads, "d_k")]
-        sizes += [(d_out, "d_out")]
-    elif width:
-        sizes.append((width, "d"))
-    if given.context_length:
-        sizes.append((given.context_length, "context_length"))
-    if given.count:
-        sizes.append((given.count, "tokens"))
-    if given.scores is not None and given.scores.dim() == 2:
-        sizes.append((given.scores.shape[-1], "tokens"))
-    known: dict[int, list[str]] = {}
-    for size, name in sizes:
-        if size > 1 and name not in known.setdefault(size, []):
-            known[size].append(name)
-    names = {size: " or ".join(held) for size, held in known.items()}
-    if given.tokens is not None and given.tokens.dim() == 3:
-        batch_size, tokens = given.tokens.shape[:2]
-        names.setdefault(batch_size * tokens, "batch * tokens")
-    return names
+def told_shape(shape: Sequence[int]) -> str:
+    """A shape as a student reads it: `(2, 6, 15)`."""
+    return "(" + ", ".join(str(size) for size in shape) + ("," if len(shape) == 1 else "") + ")"
 
 
 def named(text: str, given: Given) -> str:
@@ -62,7 +36,7 @@ def told(text: str, given: Given) -> str:
 
 
 def _rewritten(text: str, given: Given, write: Callable[[str, str], str]) -> str:
-    names = names_of(given)
+    names = given.size_names()
 
     def listed(match: re.Match[str]) -> str:
         numbers = [int(number) for number in match[2].split(", ")]

@@ -42,7 +42,7 @@ class Explanation:
 
     def expected(self, chain: Chain, given: Given) -> Tensor | None:
         """What a program with these mistakes returns for `given`; None where it raises."""
-        if not self.misconceptions or given.parts:  # may hold steps, or inputs, that come once
+        if not self.misconceptions or given.comes_once:  # may hold steps, or inputs, that come once
             return self._computed(chain, given)
         steps = tuple((name, id(step)) for name, step in self.replaced.items())
         key = id(chain), steps, numbers_of(given)
@@ -88,6 +88,9 @@ def explanations(
     null = null_program(name, catalogue, seen)
     if null is not None:
         return Explanation(null=null), Explanation(null=null)
+    if not chain.steps:
+        right = Explanation() if _reproduces(chain, Explanation(), seen) else None
+        return right, right
     first = seen[0]
     assert first.value is not None
     entries = catalogue.of(name)
@@ -96,7 +99,7 @@ def explanations(
         or any(mistake.recognises(entry.exception, entry.given) for mistake in entries)
         for entry in observations
     )
-    memory = None if first.given.parts else ENDS
+    memory = None if first.given.comes_once else ENDS
     search = Search(chain, options_of(chain, entries), first.given, first.value, memory)
     returned: Explanation | None = None
     for size in range(MOST_REPLACED + 1):
@@ -156,7 +159,7 @@ def null_program(
     numbers: dict[int, Hashable] = {}
 
     def expected(output: Callable[[Given], Tensor], given: Given) -> Expected:
-        if given.parts:  # a student's own, which come once
+        if given.comes_once:  # a student's own
             return Expected(output(given), math.nan, 0.0)
         if id(given) not in numbers:
             numbers[id(given)] = numbers_of(given)

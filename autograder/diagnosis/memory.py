@@ -48,14 +48,10 @@ class Memory(Generic[Thing]):
 
 def numbers_of(given: Given) -> Hashable:
     """All that an input consists of, to the bit."""
-    asked = (given.tokens, given.query, given.scores, *given.weights.values())
-    return (
-        given.count,
-        given.heads,
-        given.context_length,
-        tuple(given.weights),
-        *[None if tensor is None else _read(tensor) for tensor in asked],
-        *map(_bits, given.parts),  # a student's own, which come once
+    told = _bits if given.comes_once else _read
+    return tuple(
+        (name, told(part) if isinstance(part, Tensor) else part)
+        for name, part in given.everything()
     )
 
 

@@ -13,12 +13,17 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from autograder.diagnosis import chain as right
 from autograder.diagnosis.catalogue import Misconception
-from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, Values
+from autograder.diagnosis.chain import (
+    Abreast,
+    Chain,
+    Given,
+    Step,
+    StepRaises,
+    Values,
+    tensors_in,
+)
 from autograder.diagnosis.memory import Memory
-
-TENSORS = ("query", "key", "value", "scores", "weights", "context", "output")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +85,24 @@ class Crowd:
     def form(self) -> tuple[object, ...]:
         """What has to be alike in prefixes that take a step together."""
         values = self.values
-        shapes = tuple(getattr(values, name).shape[1:] for name in TENSORS)
-        return (shapes, values.after_softmax, values.heads_in_front, values.gather, self.varied)
+        known = self.tensors
+        shapes = tuple(getattr(values, name).shape[1:] for name in known)
+        others = tuple(
+            getattr(values, name) for name in values.__struct_fields__[1:] if name not in known
+        )
+        return (shapes, others, self.varied)
+
+    @property
+    def tensors(self) -> tuple[str, ...]:
+        """Which of the values are tensors."""
+        return tensors_in(type(self.values))
 
     def only(self, chosen: Tensor) -> Crowd:
         """Some of the prefixes."""
         return replace(
             self,
             values=held(
-                self.values, {name: getattr(self.values, name)[chosen] for name in TENSORS}
+                self.values, {name: getattr(self.values, name)[chosen] for name in self.tensors}
             ),
             paths=self.paths[chosen],
         )
@@ -96,25 +110,18 @@ class Crowd:
 
 def held(values: Values, tensors: Mapping[str, Tensor]) -> Values:
     """The same values with all their tensors exchanged."""
-    return Values(  # written out: it is made tens of thousands of times
-        values.given,
-        tensors["query"],
-        tensors["key"],
-        tensors["value"],
-        tensors["scores"],
-        tensors["weights"],
-        tensors["context"],
-        tensors["output"],
-        values.after_softmax,
-        values.heads_in_front,
-        values.gather,
+    return type(values)(
+        *(
+            tensors[name] if name in tensors else getattr(values, name)
+            for name in values.__struct_fields__
+        )
     )
 
 
 def begun(chain: Chain, given: Given) -> Crowd:
     """The one prefix without any step."""
-    values = chain.begin(given)
-    alone = {name: getattr(values, name).unsqueeze(0) for name in TENSORS}
+    values: Values = chain.begin(given)
+    alone = {name: getattr(values, name).unsqueeze(0) for name in tensors_in(type(values))}
     return Crowd(held(values, alone), torch.empty(1, 0, dtype=torch.int16))
 
 
@@ -132,29 +139,29 @@ def joined(crowds: Sequence[Crowd]) -> Crowd:
         return crowds[0]
     first = crowds[0]
     tensors = {
-        name: torch.cat([getattr(crowd.values, name) for crowd in crowds]) for name in TENSORS
+        name: torch.cat([getattr(crowd.values, name) for crowd in crowds]) for name in first.tensors
     }
     paths = torch.cat([crowd.paths for crowd in crowds])
     return Crowd(held(first.values, tensors), paths, first.varied)
 
 
-def stepped(crowd: Crowd, number: int, option: Option) -> Crowd | None:
+def stepped(crowd: Crowd, number: int, option: Option, chain: Chain) -> Crowd | None:
     """All prefixes of a crowd after one more step, option `number`; None where it raises."""
-    outside = {name: getattr(crowd.values, name) for name in TENSORS}
-    if len(crowd) > 1 and goes_abreast(crowd, option.step):
+    outside = {name: getattr(crowd.values, name) for name in crowd.tensors}
+    if len(crowd) > 1 and goes_abreast(crowd, chain.abreast.get(option.step)):
         try:
             return _longer(crowd, option.step(crowd.values), number, option)
         except (StepRaises, RuntimeError, IndexError):
             return None
-    known = [name for name in TENSORS if outside[name].numel()] or [TENSORS[0]]
-    unknown = {name: outside[name][0] for name in TENSORS if name not in known}
+    known = [name for name, tensor in outside.items() if tensor.numel()] or [crowd.tensors[0]]
+    unknown = {name: tensor[0] for name, tensor in outside.items() if name not in known}
     after: list[Values] = []
     changed: list[str] = []
 
     def step(*tensors: Tensor) -> tuple[Tensor, ...]:
         inside = unknown | dict(zip(known, tensors, strict=True))
         taken = option.step(held(crowd.values, inside))
-        changed[:] = [name for name in TENSORS if getattr(taken, name) is not inside[name]]
+        changed[:] = [name for name in outside if getattr(taken, name) is not inside[name]]
         after[:] = [taken]
         # The first stands for those steps that change nothing.
         return (tensors[0], *(getattr(taken, name) for name in changed))
@@ -177,30 +184,13 @@ def _longer(crowd: Crowd, values: Values, number: int, option: Option) -> Crowd:
     return Crowd(values, torch.cat([crowd.paths, column], dim=1), crowd.varied or option.variation)
 
 
-#: Right steps that look at the last dimensions alone, so that a crowd takes them as one prefix
-#: does, without `torch.vmap`, which costs more than they do; and the values that they read.
-ABREAST: Mapping[Step, tuple[str, ...]] = {
-    right.scores: ("query", "key"),
-    right.scaling: ("query", "scores"),
-    right.masking: ("scores",),
-    **dict.fromkeys(right.MASKING_REALIZATIONS, ("scores",)),
-    right.softmax: ("scores",),
-    right.dropout: ("weights",),
-    right.context: ("weights", "value"),
-    right.merge: ("context",),
-    right.output: ("context",),
-}
-
-
-def goes_abreast(crowd: Crowd, step: Step) -> bool:
-    """Whether a crowd can take a step as it is.
+def goes_abreast(crowd: Crowd, way: Abreast | None) -> bool:
+    """Whether a crowd can take a step as it is, without `torch.vmap`, which costs more than it.
 
     Not where one prefix alone would have too few dimensions, or not the same number everywhere:
-    then the first one would be taken for something else. Nor where a misplaced step is left to be
-    done, which is any function.
+    then the first one would be taken for something else. Nor where values are not plain.
     """
-    read = ABREAST.get(step)
-    if read is None or crowd.values.after_softmax or crowd.values.gather is not None:
+    if way is None or not crowd.values.is_plain:
         return False
-    ranks = {getattr(crowd.values, name).dim() for name in read}
-    return len(ranks) == 1 and min(ranks) > (3 if step is right.merge else 2)
+    ranks = {getattr(crowd.values, name).dim() for name in way.reads}
+    return len(ranks) == 1 and min(ranks) > way.dimensions

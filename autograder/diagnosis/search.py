@@ -10,7 +10,7 @@ the machine is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -189,13 +189,14 @@ class Search:
         self.evaluations += len(crowd)
         if self.evaluations > MOST_EVALUATIONS:
             raise Exhausted
-        after = stepped(crowd, number, self.options[place][number])
+        after = stepped(crowd, number, self.options[place][number], self.chain)
         return None if after is None else self._promising(after, place)
 
     def _promising(self, crowd: Crowd, place: int) -> Crowd | None:
         """Without prefixes that hold nan where the output does not; None where none is left."""
-        name = CARRIED.get(self.chain.names[place])
-        if name is None or not self._finite or "masking" in self.chain.names[place:]:
+        names = self.chain.names
+        name = self.chain.carried.get(names[place])
+        if name is None or not self._finite or not self.chain.covering.isdisjoint(names[place:]):
             return crowd
         sound = torch.isfinite(getattr(crowd.values, name).flatten(1).sum(dim=1))
         if bool(sound.all()):
@@ -210,12 +211,3 @@ class Search:
             tuple(options[number] for options, number in zip(self.options, path, strict=True))
             for path in paths
         ]
-
-
-#: Steps whose result, where it is not a number, can only give outputs that are none either.
-CARRIED: Mapping[str, str] = {
-    "softmax": "weights",
-    "context": "context",
-    "merge": "context",
-    "output": "output",
-}

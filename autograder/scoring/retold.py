@@ -6,17 +6,14 @@ The judge writes it, since only the judge has tensors and the catalogue.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from functools import partial
 
-import torch
 from torch import Tensor
 
 from autograder.assignment.assignment import Assignment, Stage
 from autograder.checks.evidence import Evidence, Recorded, References
 from autograder.checks.kept import Kept
 from autograder.diagnosis.catalogue import load_catalogue
-from autograder.diagnosis.chain import Given
 from autograder.results.details import Comparison, Numbers
 from autograder.results.result import Result
 from autograder.scoring.student_messages import call_in_words
@@ -70,24 +67,11 @@ def _comparison(stage: Stage, entry: Recorded, references: References) -> Compar
         name=entry.check.name,
         check=entry.check_id,
         call=call_in_words(entry),
-        inputs={name: _known_numbers(tensor) for name, tensor in _inputs(given)},
+        inputs={name: _known_numbers(tensor) for name, tensor in given.inputs()},
         expected=_known_numbers(expected),
         found=None if found is None else _numbers(found),
         exception=entry.observation.exception,
     )
-
-
-def _inputs(given: Given) -> Iterator[tuple[str, Tensor]]:
-    for name in ("query", "tokens", "scores"):
-        tensor = getattr(given, name)
-        if tensor is not None:
-            yield name, tensor
-    if given.count:
-        yield "num_tokens", torch.tensor(given.count)
-    for role, weight in given.weights.items():
-        yield f"weights of the {role.replace('_', ' ')}", weight
-    for number, part in enumerate(given.parts):
-        yield f"output of head {number + 1}", part
 
 
 def _known_numbers(tensor: Tensor) -> Numbers:

@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from autograder.assignment.assignment import Assignment, Criterion, Share, Stage
 from autograder.checks.evidence import Recorded
 from autograder.checks.failures import told_shape
-from autograder.diagnosis.chain import Given
 from autograder.diagnosis.dimensions import told
 from autograder.scoring.name_status import NameStatus
 from autograder.scoring.verdict import Verdict, Witness
@@ -120,7 +119,7 @@ def _called(verdict: Verdict, witness: Witness) -> str:
 def call_in_words(entry: Recorded) -> str:
     """`called with tokens (2, 6, 7); (2, 6, 15) came back, (2, 6, 15) was expected`."""
     given = entry.observation.given
-    asked = f"`{entry.check.name}` was called with {arguments_in_words(given)}"
+    asked = f"`{entry.check.name}` was called with {given.in_words()}"
     if entry.shape is None:
         return f"{asked}; nothing of shape {told_shape(entry.expected_shape)} came back"
     if entry.shape != entry.expected_shape:
@@ -129,33 +128,6 @@ def call_in_words(entry: Recorded) -> str:
             f"{told_shape(entry.expected_shape)} was expected"
         )
     return f"{asked}; the shape {told_shape(entry.shape)} was right, the numbers were not"
-
-
-def arguments_in_words(given: Given) -> str:
-    """The shapes of a call's arguments, with their names."""
-    parts = []
-    if given.query is not None:
-        parts.append(f"a query {told_shape(given.query.shape)}")
-    if given.tokens is not None:
-        tokens = given.tokens
-        if not given.weights:
-            letters = "(b, T, d)" if tokens.dim() == 3 else "(T, d)"
-        else:
-            letters = "(b, T, d_in)" if tokens.dim() == 3 else "(T, d_in)"
-        parts.append(f"tokens {letters} = {told_shape(tokens.shape)}")
-    if given.scores is not None:
-        parts.append(f"scores {told_shape(given.scores.shape)}")
-    if given.count:
-        parts.append(f"num_tokens = {given.count}")
-    if given.weights:
-        width = given.weights["value"].shape[1]
-        sizes = f"d_out = {width}"
-        if given.heads > 1:
-            sizes += f", num_heads = {given.heads}"
-        if given.context_length:
-            sizes += f", context_length = {given.context_length}"
-        parts.append(sizes)
-    return ", ".join(parts)
 
 
 def _first_words(standing: NameStatus, verdict: Verdict) -> str:

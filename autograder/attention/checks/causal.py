@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from autograder.attention.chain import Given, future
 from autograder.attention.checks import attention
 from autograder.attention.checks.causal_modules import ONE as CAUSAL
 from autograder.attention.checks.causal_modules import SIZES
@@ -14,7 +15,6 @@ from autograder.checks.evidence import Observer
 from autograder.checks.failures import require
 from autograder.checks.marks import cases, criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample
-from autograder.diagnosis.chain import Given, future
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import Student
 

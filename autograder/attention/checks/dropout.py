@@ -23,11 +23,12 @@ import torch
 from msgspec import structs
 from torch import Tensor
 
+from autograder.attention.chain import Given, Values
 from autograder.attention.checks.attention import identity_weights
 from autograder.attention.checks.subject import build
 from autograder.checks.failures import CheckFailed, require
 from autograder.checks.sample import Sample, Sizes, one_hot
-from autograder.diagnosis.chain import Chain, Given, Values
+from autograder.diagnosis.chain import Chain
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation
 from autograder.sandbox.host.student import Student

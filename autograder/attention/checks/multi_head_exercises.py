@@ -10,6 +10,7 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograder.attention.chain import Given
 from autograder.attention.checks.functions import is_still
 from autograder.attention.checks.heads import (
     USUAL,
@@ -33,7 +34,6 @@ from autograder.attention.misconceptions.multi_head import CHAINS
 from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
 from autograder.checks.marks import cases, own
 from autograder.checks.sample import Sample, Sizes
-from autograder.diagnosis.chain import Given
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation
 from autograder.sandbox.host.student import ModuleProxy, Student, StudentFault, StudentRaised

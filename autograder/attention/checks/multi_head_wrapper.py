@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from autograder.attention.chain import Given
 from autograder.attention.checks.heads import (
     CAUSAL,
     HEAD,
@@ -27,7 +28,6 @@ from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require
 from autograder.checks.marks import cases, criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, Sizes
-from autograder.diagnosis.chain import Given
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import ModuleProxy, Student
 

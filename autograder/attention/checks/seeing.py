@@ -18,13 +18,14 @@ import torch
 from torch import Tensor
 
 from autograder.assignment.assignment import Assignment, Stage
+from autograder.attention.chain import Given, Values, into_heads
 from autograder.attention.checks.subject import build, tensor_of
 from autograder.checks.failures import CheckFailed
 from autograder.checks.kept import Kept
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.session import CheckSession
 from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
-from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, Values, into_heads, run
+from autograder.diagnosis.chain import Chain, Step, StepRaises, run
 from autograder.diagnosis.compare import same
 from autograder.results.details import VISIBLE, AttentionSeen, HeadWeights, Matrix
 from autograder.sandbox.host.student import Student, StudentFault

@@ -7,12 +7,12 @@ from functools import lru_cache
 
 from torch import Tensor
 
+from autograder.attention.chain import Given
 from autograder.attention.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require, told_shape
 from autograder.checks.marks import cases, criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample, all_alike
-from autograder.diagnosis.chain import Given
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import Student
 from autograder.sandbox.protocol.wire import Layout

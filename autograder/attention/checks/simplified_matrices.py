@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from autograder.attention.chain import Given
 from autograder.attention.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
 from autograder.attention.checks.simplified import (
     ONE,
@@ -18,7 +19,6 @@ from autograder.checks.evidence import Observer
 from autograder.checks.failures import require
 from autograder.checks.marks import cases, criterion, dependence, own, setting, values
 from autograder.checks.sample import Sample
-from autograder.diagnosis.chain import Given
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import Student
 from autograder.sandbox.protocol.wire import Layout

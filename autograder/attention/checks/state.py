@@ -10,6 +10,7 @@ import torch
 from msgspec import structs
 from torch import Tensor
 
+from autograder.attention.chain import Given
 from autograder.attention.checks.roles import CONTRACT, RolesUnknown, roles_of
 from autograder.attention.checks.subject import (
     Subject,
@@ -20,7 +21,7 @@ from autograder.attention.checks.subject import (
 )
 from autograder.checks.failures import CheckFailed, require, told_shape
 from autograder.checks.sample import Sample, Sizes
-from autograder.diagnosis.chain import Chain, Given, StepRaises, run
+from autograder.diagnosis.chain import Chain, StepRaises, run
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation
 from autograder.sandbox.host.student import ModuleProxy, Reply, Student, StudentFault

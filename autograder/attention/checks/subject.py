@@ -9,12 +9,13 @@ from functools import partial
 
 from torch import Tensor
 
+from autograder.attention.chain import Given
 from autograder.attention.checks.roles import Roles, RolesUnknown, layouts_of
 from autograder.attention.misconceptions import causal, multi_head, trainable
 from autograder.checks.failures import CheckFailed, told_shape
 from autograder.checks.kept import Kept
 from autograder.checks.sample import Sample, Sizes
-from autograder.diagnosis.chain import Given, run
+from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import ModuleProxy, Opaque, Parameter, Student, StudentFault
 

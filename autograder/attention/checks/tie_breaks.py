@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from autograder.assignment.assignment import Assignment
+from autograder.attention.chain import Given
 from autograder.attention.checks.subject import build
 from autograder.checks.evidence import tensor_among
 from autograder.checks.failures import CheckFailed
 from autograder.checks.sample import Sample, Sizes
 from autograder.checks.session import CheckSession
-from autograder.diagnosis.chain import Given
 from autograder.diagnosis.explain import Observation
 from autograder.sandbox.host.student import Reply, Student, StudentFault, StudentRaised
 

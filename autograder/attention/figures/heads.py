@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from autograder.attention import worked_example
+from autograder.attention import chain, worked_example
 from autograder.attention.figures.canvas import CELL_WIDTH, ROW, Canvas
 from autograder.attention.figures.weights import TOKENS, attended, given, head_values
-from autograder.diagnosis import chain
 
 HEADS = 2
 

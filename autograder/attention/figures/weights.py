@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.attention import worked_example
+from autograder.attention import chain, worked_example
+from autograder.attention.chain import Given, Values
 from autograder.attention.figures.canvas import CELL_HEIGHT, CELL_WIDTH, ROW, Canvas
-from autograder.diagnosis import chain
-from autograder.diagnosis.chain import Given, Values
 
 TOKENS = worked_example.TOKENS
 QUERY = 1  # the token that looks in the worked numbers: "journey"

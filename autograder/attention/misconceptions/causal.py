@@ -7,6 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from autograder.attention import chain
+from autograder.attention.chain import Given
 from autograder.attention.misconceptions import (
     of_dropout,
     of_scores,
@@ -15,29 +17,27 @@ from autograder.attention.misconceptions import (
     trainable,
 )
 from autograder.attention.misconceptions.masking_names import MASKING
-from autograder.diagnosis import chain
 from autograder.diagnosis.catalogue import NullProgram
-from autograder.diagnosis.chain import Chain, Given
 
 _MASKING = ("masking", chain.masking)
 _SOFTMAX = ("softmax", chain.softmax)
 
 CHAINS = {
-    "causal_mask": Chain(
+    "causal_mask": chain.attending(
         (("masking", chain.causal_mask),), chain.from_nothing, lambda values: values.output
     ),
-    "renormalized_weights": Chain(
+    "renormalized_weights": chain.attending(
         (_SOFTMAX, ("masking", chain.renormalizing)),
         chain.from_scores,
         lambda values: values.weights,
     ),
-    "masked_weights": Chain(
+    "masked_weights": chain.attending(
         (_MASKING, _SOFTMAX),
         chain.from_scores,
         lambda values: values.weights,
         {"masking": chain.MASKING_REALIZATIONS},
     ),
-    "CausalAttention": Chain(
+    "CausalAttention": chain.attending(
         (
             ("projections", chain.projections),
             ("scores", chain.scores),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from autograder.attention import chain
 from autograder.attention.misconceptions.of_masking import (
     before_scaling,
     diagonal_too,
@@ -19,7 +20,6 @@ from autograder.attention.misconceptions.of_masking import (
     scores_only,
     softmax_again,
 )
-from autograder.diagnosis import chain
 from autograder.diagnosis.catalogue import Misconception
 
 MASKING = (

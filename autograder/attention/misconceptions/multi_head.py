@@ -7,6 +7,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+from autograder.attention import chain
+from autograder.attention.chain import Given
 from autograder.attention.misconceptions import (
     causal,
     of_heads,
@@ -15,15 +17,13 @@ from autograder.attention.misconceptions import (
     of_stacking,
     trainable,
 )
-from autograder.diagnosis import chain
 from autograder.diagnosis.catalogue import Misconception, NullProgram
-from autograder.diagnosis.chain import Chain, Given
 
 CHAINS = {
-    "MultiHeadAttentionWrapper": Chain(
+    "MultiHeadAttentionWrapper": chain.attending(
         (("stacking", chain.stacking),), chain.from_nothing, lambda values: values.output
     ),
-    "MultiHeadAttention": Chain(
+    "MultiHeadAttention": chain.attending(
         (
             ("projections", chain.projections),
             ("split", chain.split),

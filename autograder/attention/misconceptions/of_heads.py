@@ -7,9 +7,10 @@ from collections.abc import Callable
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.diagnosis import chain
+from autograder.attention import chain
+from autograder.attention.chain import Values
 from autograder.diagnosis.catalogue import Misconception
-from autograder.diagnosis.chain import Step, StepRaises, Values
+from autograder.diagnosis.chain import Step, StepRaises
 
 _SPLIT = ("MultiHeadAttention",)
 

@@ -9,8 +9,9 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.diagnosis import chain
-from autograder.diagnosis.chain import Given, Step, StepRaises, Values
+from autograder.attention import chain
+from autograder.attention.chain import Given, Values
+from autograder.diagnosis.chain import Step, StepRaises
 from autograder.diagnosis.compare import SINGLE
 
 Hidden = Callable[[int], Tensor]

@@ -6,9 +6,10 @@ import math
 
 from msgspec.structs import replace
 
-from autograder.diagnosis import chain
+from autograder.attention import chain
+from autograder.attention.chain import Values
 from autograder.diagnosis.catalogue import Misconception
-from autograder.diagnosis.chain import Step, StepRaises, Values
+from autograder.diagnosis.chain import Step, StepRaises
 
 
 def linear_weight_not_transposed(values: Values) -> Values:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograder.attention.chain import Values
 from autograder.diagnosis.catalogue import Misconception
-from autograder.diagnosis.chain import Values
 
 
 def divided(divisor: float, values: Values) -> Values:

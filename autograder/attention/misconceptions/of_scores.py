@@ -5,10 +5,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograder.attention import chain
+from autograder.attention.chain import Values
 from autograder.attention.misconceptions import of_tokens
-from autograder.diagnosis import chain
 from autograder.diagnosis.catalogue import Misconception
-from autograder.diagnosis.chain import StepRaises, Values
+from autograder.diagnosis.chain import StepRaises
 
 
 def compared(values: Values, query: Tensor, key: Tensor) -> Values:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from autograder.diagnosis import chain
+from autograder.attention import chain
+from autograder.attention.chain import Values
 from autograder.diagnosis.catalogue import Misconception
-from autograder.diagnosis.chain import Step, StepRaises, Values
+from autograder.diagnosis.chain import Step, StepRaises
 
 
 def softmax_over_queries(values: Values) -> Values:

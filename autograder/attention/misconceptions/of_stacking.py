@@ -8,8 +8,9 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
+from autograder.attention.chain import Values
 from autograder.diagnosis.catalogue import Misconception
-from autograder.diagnosis.chain import Step, Values
+from autograder.diagnosis.chain import Step
 
 _WRAPPER = ("MultiHeadAttentionWrapper",)
 

@@ -8,9 +8,10 @@ import torch
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.diagnosis import chain
+from autograder.attention import chain
+from autograder.attention.chain import Values
 from autograder.diagnosis.catalogue import Misconception
-from autograder.diagnosis.chain import StepRaises, Values
+from autograder.diagnosis.chain import StepRaises
 
 
 def scaled_already(values: Values) -> Values:

@@ -5,25 +5,27 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from autograder.attention import chain
+from autograder.attention.chain import Given
 from autograder.attention.misconceptions import of_softmax, of_tokens
-from autograder.diagnosis import chain
 from autograder.diagnosis.catalogue import Misconception, NullProgram
-from autograder.diagnosis.chain import Chain, Given
 
 _SCORES = ("scores", chain.scores)
 _SOFTMAX = ("softmax", chain.softmax)
 _CONTEXT = ("context", chain.context)
 
 CHAINS = {
-    "attention_scores": Chain((_SCORES,), chain.attend_to_tokens, lambda values: values.scores),
-    "softmax": Chain((_SOFTMAX,), chain.from_scores, lambda values: values.weights),
-    "context_vector": Chain(
+    "attention_scores": chain.attending(
+        (_SCORES,), chain.attend_to_tokens, lambda values: values.scores
+    ),
+    "softmax": chain.attending((_SOFTMAX,), chain.from_scores, lambda values: values.weights),
+    "context_vector": chain.attending(
         (_SCORES, _SOFTMAX, _CONTEXT), chain.attend_to_tokens, lambda values: values.context
     ),
-    "attention_weights": Chain(
+    "attention_weights": chain.attending(
         (_SCORES, _SOFTMAX), chain.attend_to_tokens, lambda values: values.weights
     ),
-    "context_vectors": Chain(
+    "context_vectors": chain.attending(
         (_SCORES, _SOFTMAX, _CONTEXT), chain.attend_to_tokens, lambda values: values.context
     ),
 }

@@ -7,6 +7,8 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from autograder.attention import chain
+from autograder.attention.chain import Given
 from autograder.attention.misconceptions import (
     of_projections,
     of_scaling,
@@ -14,9 +16,7 @@ from autograder.attention.misconceptions import (
     of_softmax,
     of_state,
 )
-from autograder.diagnosis import chain
 from autograder.diagnosis.catalogue import Misconception, NullProgram
-from autograder.diagnosis.chain import Chain, Given
 
 _STEPS = (
     ("projections", chain.projections),
@@ -25,7 +25,7 @@ _STEPS = (
     ("softmax", chain.softmax),
     ("context", chain.context),
 )
-_SELF_ATTENTION = Chain(_STEPS, chain.from_nothing, lambda values: values.context)
+_SELF_ATTENTION = chain.attending(_STEPS, chain.from_nothing, lambda values: values.context)
 
 CHAINS = {"SelfAttention_v1": _SELF_ATTENTION, "SelfAttention_v2": _SELF_ATTENTION}
 
