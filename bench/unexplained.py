@@ -29,21 +29,22 @@ def main(result: Path) -> None:
     from autograder.assignment.assignment import load_assignment
     from autograder.attention.chain import Given
     from autograder.attention.checks.causal_modules import MANY as MHA
-    from autograder.attention.checks.multi_head import USUAL
-    from autograder.checks.sample import Sample
+    from autograder.attention.checks.causal_modules import NAMES
+    from autograder.attention.sample import Sample
     from autograder.diagnosis.catalogue import load_catalogue
     from autograder.diagnosis.chain import run
     from autograder.diagnosis.explain import Observation, explain
     from bench.classroom import ROOT
 
     torch.set_num_threads(1)
+    usual = NAMES[MHA].sizes["usual"]
     catalogue = load_catalogue(load_assignment(ROOT).stage_of(MHA).misconceptions)
     sample = Sample(b"what the bench uses")
     given = Given(
-        tokens=sample.tokens("strong", USUAL),
-        weights=sample.weights("strong", USUAL),
-        heads=USUAL.heads,
-        context_length=USUAL.context_length,
+        tokens=sample.tokens("strong", usual),
+        weights=sample.weights("strong", usual),
+        heads=usual.heads,
+        context_length=usual.context_length,
     )
     odd = run(catalogue.chains[MHA], given).sin()
     begun = time.process_time()

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from autograder.attention import exchanged
+from autograder.attention.trials import QUESTIONS, TRIALS
 from autograder.calibration import operators
 from autograder.calibration.cases import Part
 from autograder.calibration.mutants import (
@@ -17,7 +19,7 @@ from autograder.calibration.mutants import (
     sources_of,
     survivors,
 )
-from autograder.calibration.sameness import QUESTIONS, first_difference
+from autograder.calibration.sameness import first_difference
 from tests.conftest import ASSIGNMENT
 
 SOURCES = sources_of(ASSIGNMENT)
@@ -26,7 +28,7 @@ SOURCES = sources_of(ASSIGNMENT)
 def changed(source: str) -> set[str]:
     """Every mutant of a function with this body, as the body's text."""
     whole = f"def f(a, b):\n    return {source}"
-    found = (ast.parse(each.source).body[0] for each in mutants("m", whole))
+    found = (ast.parse(each.source).body[0] for each in mutants("m", whole, exchanged()))
     return {
         ast.unparse(each.body[0].value)
         for each in found
@@ -61,7 +63,7 @@ def test_a_slip_that_a_student_could_make_is_among_the_mutants(
 
 def test_a_statement_may_be_forgotten_and_a_condition_turned() -> None:
     source = "def f(a):\n    if a > 1:\n        a = 2\n    return a"
-    found = {each.source for each in mutants("m", source)}
+    found = {each.source for each in mutants("m", source, exchanged())}
     assert "def f(a):\n    return a" in found
     assert "def f(a):\n    if not a > 1:\n        a = 2\n    return a" in found
     assert "def f(a):\n    if a > 1:\n        pass\n    return a" in found
@@ -69,8 +71,8 @@ def test_a_statement_may_be_forgotten_and_a_condition_turned() -> None:
 
 def test_what_a_program_says_of_itself_is_left_alone() -> None:
     source = 'def f(a: int = 3) -> int:\n    """Seven."""\n    raise ValueError(f"{a} of 3")'
-    assert all('"""Seven."""' in each.source for each in mutants("m", source))
-    raising = [each.source for each in mutants("m", source) if "raise" in each.source]
+    assert all('"""Seven."""' in each.source for each in mutants("m", source, exchanged()))
+    raising = [each.source for each in mutants("m", source, exchanged()) if "raise" in each.source]
     assert all("ValueError(f'{a} of 3')" in each for each in raising)
 
 
@@ -87,7 +89,7 @@ def test_mutants_differ_from_the_solution_and_from_one_another() -> None:
 def test_making_mutants_leaves_no_trace_in_those_that_follow() -> None:
     tree = ast.parse(SOURCES["causal"])
     wanted = ast.unparse(tree)
-    for each in mutants("causal", SOURCES["causal"]):
+    for each in mutants("causal", SOURCES["causal"], exchanged()):
         ours = set(wanted.splitlines())
         theirs = set(each.source.splitlines())
         assert len(ours ^ theirs) <= 8, each.label
@@ -108,11 +110,11 @@ class TestSameness:
         mutant = {**SOURCES, module: source.replace(before, after, 1)}
         above = source[: source.index(before)]
         name = re.findall(r"^(?:def|class) (\w+)", above, re.MULTILINE)[-1]
-        return first_difference(SOURCES, mutant, name, configurations)
+        return first_difference(SOURCES, mutant, name, TRIALS, configurations)
 
     def test_the_solution_is_the_same_as_itself_written_anew(self) -> None:
         anew = {module: ast.unparse(ast.parse(source)) for module, source in SOURCES.items()}
-        assert first_difference(SOURCES, anew, "softmax", 6) is None
+        assert first_difference(SOURCES, anew, "softmax", TRIALS, 6) is None
 
     @pytest.mark.parametrize(
         ("module", "before", "after"),

@@ -7,7 +7,7 @@ import pytest
 from autograder.checks import check_spec
 from autograder.checks.check_spec import checks_in, equivalents_of, hidden_checks, specs_of
 from autograder.checks.marks import values
-from autograder.errors import InternalError
+from autograder.errors import UsageError
 from tests.conftest import ASSIGNMENT
 
 SOURCE = '''
@@ -48,17 +48,17 @@ def test_a_check_of_several_names_and_cases_is_one_for_each() -> None:
     assert specs[-1].asked == ("student", "observe")
 
 
-def test_a_check_that_says_nothing_is_the_kits_fault() -> None:
-    with pytest.raises(InternalError, match="test_silent does not say which criterion"):
+def test_a_check_that_says_nothing_is_the_assignments_fault() -> None:
+    with pytest.raises(UsageError, match="test_silent does not say which criterion"):
         list(checks_in(written("def test_silent(student): ...")))
 
 
-def test_a_check_that_asks_for_what_nobody_gives_is_the_kits_fault() -> None:
+def test_a_check_that_asks_for_what_nobody_gives_is_the_assignments_fault() -> None:
     @values(of="softmax")
     def test_something(student: object, tmp_path: object) -> None:
         """Something."""
 
-    with pytest.raises(InternalError, match="asks for tmp_path; a check may ask for findings"):
+    with pytest.raises(UsageError, match="asks for tmp_path; a check may ask for declared"):
         list(specs_of(test_something, ASSIGNMENT))
 
 

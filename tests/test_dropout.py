@@ -17,8 +17,8 @@ from autograder.attention.checks.dropout import (
     nothing_is_dropped_in_eval,
     weights_are_dropped,
 )
+from autograder.attention.sample import Sample
 from autograder.checks.failures import CheckFailed
-from autograder.checks.sample import Sample
 
 JUDGEMENTS = (nothing_is_dropped_in_eval, draws_are_independent, weights_are_dropped)
 HEADS = pytest.mark.parametrize("heads", [0, 2])

@@ -13,7 +13,7 @@ from msgspec import structs
 from torch import Tensor
 
 from autograder.attention.chain import Given, scaling
-from autograder.checks.sample import Sample, Sizes
+from autograder.attention.sample import Sample, Sizes
 from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
 from autograder.diagnosis.chain import Chain, Step, StepRaises, run
 from autograder.diagnosis.compare import same

@@ -47,9 +47,6 @@ def test_it_changes_with_a_solution(assignment: Assignment, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("file", "changed"),
     [
-        ("attention/checks/causal.py", ("checks",)),
-        ("attention/misconceptions/causal.py", ("misconceptions",)),
-        ("attention/misconceptions/texts.toml", ("misconceptions",)),
         ("scoring/scoring.py", ("kit",)),
         ("sandbox/protocol/wire.py", ("kit",)),
         ("feedback/pages.py", ()),
@@ -69,3 +66,35 @@ def test_it_changes_with_the_part_of_the_kit_that_changed(
     (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / file).write_text("x = 1")
     assert before.changed(grading_key(assignment)) == changed
+
+
+@pytest.mark.parametrize(
+    ("file", "changed"),
+    [
+        ("checks/causal.py", ("checks",)),
+        ("checks/shared_by_stages.py", ("checks",)),
+        ("chain.py", ("checks",)),
+        ("misconceptions/causal.py", ("misconceptions",)),
+        ("misconceptions/texts.toml", ("misconceptions",)),
+        ("__pycache__/chain.cpython-311.pyc", ()),
+    ],
+)
+def test_it_changes_with_what_lies_beside_the_assignment(
+    assignment: Assignment, tmp_path: Path, file: str, changed: tuple[str, ...]
+) -> None:
+    stages = tuple(
+        msgspec.structs.replace(
+            stage,
+            checks=f"beside.checks.{stage.module}",
+            misconceptions=f"beside.misconceptions.{stage.module}",
+        )
+        for stage in assignment.stages
+    )
+    shutil.copyfile(assignment.folder / "assignment.toml", tmp_path / "assignment.toml")
+    own = msgspec.structs.replace(assignment, folder=tmp_path, stages=stages, subject="beside")
+    (tmp_path / "beside").mkdir()
+    (tmp_path / "beside" / "__init__.py").write_text("")
+    before = grading_key(own)
+    (tmp_path / "beside" / file).parent.mkdir(exist_ok=True)
+    (tmp_path / "beside" / file).write_text("x = 1")
+    assert before.changed(grading_key(own)) == changed

@@ -6,9 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.sandbox.guest.loading.arguments import NEAR, fit, read
+from autograder.checks.session import other_names
+from autograder.sandbox.guest.loading import arguments
+from autograder.sandbox.guest.loading.arguments import read
+from tests.conftest import ASSIGNMENT
 
 WANTED = {"d_in": 3, "d_out": 4, "context_length": 6, "dropout": 0.5, "num_heads": 2}
+
+
+KNOWN = other_names(ASSIGNMENT)
+NEAR = {name: others.near for name, others in KNOWN.items()}
+
+
+def fit(target, wanted):
+    return arguments.fit(target, wanted, KNOWN)
 
 
 def call(target, **wanted):

@@ -11,7 +11,7 @@ import pytest
 from autograder.sandbox.guest import loading
 from autograder.sandbox.protocol.wire import NameSpec, SourceFile
 
-SOFTMAX = NameSpec("softmax", "simplified", "function", ("scores",))
+SOFTMAX = NameSpec("softmax", "simplified", "function", ("scores",), "attention")
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ KINDS: tuple[tuple[Literal["function", "class"], dict[str, str]], ...] = (
     ("class", CLASSES),
 )
 NAMES = [
-    NameSpec(name, module, kind)
+    NameSpec(name, module, kind, package="attention")
     for kind, table in KINDS
     for module, names in table.items()
     for name in names.split()

@@ -9,8 +9,8 @@ from autograder.sandbox.guest.loading import jupyter
 from autograder.sandbox.protocol.wire import NameSpec, SourceFile
 
 NAMES = [
-    NameSpec("softmax", "simplified", "function", ("scores",)),
-    NameSpec("attention_weights", "simplified", "function", ("inputs",)),
+    NameSpec("softmax", "simplified", "function", ("scores",), "attention"),
+    NameSpec("attention_weights", "simplified", "function", ("inputs",), "attention"),
 ]
 
 

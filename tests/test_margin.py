@@ -13,7 +13,6 @@ import torch
 
 from autograder.calibration import margins
 from autograder.calibration.margins import ROOM, Inputs, Margin, Outputs, tolerances
-from autograder.checks.sample import Sample
 from autograder.diagnosis.catalogue import Catalogue, load_catalogue
 from tests.conftest import ASSIGNMENT
 
@@ -52,9 +51,14 @@ NOTHING_DONE = {
 
 
 @cache
+def all_inputs(secret: bytes) -> Mapping[str, Inputs]:
+    return margins.inputs_seen(ASSIGNMENT, secret)
+
+
+@cache
 def inputs_of(name: str, secret: bytes) -> Inputs:
     """The inputs of a name's values checks, as the hidden checks make them."""
-    return margins.inputs_of(name, Sample(secret))
+    return all_inputs(secret)[name]
 
 
 @cache

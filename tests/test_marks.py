@@ -15,7 +15,7 @@ from tests.conftest import ASSIGNMENT
 def marked_checks(stage: Stage) -> Iterator[tuple[str, dict[str, Check]]]:
     """The checks that call names of a stage, wherever they are written."""
     for written in ASSIGNMENT.stages:
-        for module in modules_of(written):
+        for module in modules_of(ASSIGNMENT, written):
             for function in checks_in(module):
                 checks: dict[str, Check] = getattr(function, ATTRIBUTE)
                 own = {name: each for name, each in checks.items() if name in stage.names}
@@ -154,7 +154,7 @@ def test_each_mark_makes_its_own_kind_of_check() -> None:
     )
     assert kind(own("form", "softmax", aspect="bias")).aspect == "bias"
     assert kind(own("form", "softmax")).kind == "own"
-    assert kind(marks.dependence("softmax")).kind == "dependence"
+    assert kind(marks.dependence("softmax", told="Nothing.")).told == "Nothing."
 
 
 def test_cases_multiply_the_first_given_first() -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from autograder.attention.chain import Given
-from autograder.checks.sample import Sample, Sizes
+from autograder.attention.sample import Sample, Sizes
 from autograder.diagnosis import explain
 from autograder.diagnosis.catalogue import NullProgram, load_catalogue
 from autograder.diagnosis.chain import run

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from autograder.attention.chain import Given
+from autograder.attention.sample import Sample, Sizes
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.checks.marks import Check
-from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.catalogue import Catalogue, NullProgram, load_catalogue
 from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same

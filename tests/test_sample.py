@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from torch import Tensor
 
-from autograder.checks.sample import WIDEST_SPREAD, Sample, Sizes
+from autograder.attention.sample import WIDEST_SPREAD, Sample, Sizes
 
 labels = st.text(max_size=12)
 shapes = st.lists(st.integers(1, 5), min_size=1, max_size=3).map(tuple)

@@ -1,7 +1,7 @@
 """From what was seen to points: shares, criteria, stages, and what a teacher reads beside them."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +12,13 @@ from torch import Tensor
 
 from autograder.assignment.assignment import Assignment
 from autograder.attention.chain import Given
-from autograder.attention.checks.tie_breaks import Question, TieBreaks, questions_to
+from autograder.attention.sample import Sample, Sizes
 from autograder.checks.check_spec import hidden_checks
+from autograder.checks.declaration import Question
 from autograder.checks.evidence import Evidence, Outcome, Recorded
 from autograder.checks.marks import Check
-from autograder.checks.sample import Sample, Sizes
 from autograder.checks.session import CheckSession
+from autograder.checks.tie_breaks import TieBreaks
 from autograder.diagnosis.catalogue import load_catalogue
 from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same
@@ -138,6 +139,9 @@ class Seen:
         return score(assignment, SUBMISSION, trial, self.evidence, chosen, further)
 
 
+DECLARED = hidden_checks(ASSIGNMENT).declared
+
+
 class Answering(TieBreaks):
     """Asks programs that stand here instead of a guest, and remembers what was asked."""
 
@@ -145,12 +149,14 @@ class Answering(TieBreaks):
         self.programs = programs
         self.asked: list[str] = []
 
-    def questions(self, name: str) -> tuple[Question, ...]:
-        return questions_to(name, SAMPLE)
+    def questions(self, name: str) -> Sequence[Question]:
+        return DECLARED[name].questions(SAMPLE)
 
     def ask(self, name: str, question: Question) -> Observation:
         self.asked.append(name)
-        return Observation(question.given, self.programs[name](question.given))
+        given = question.given
+        assert isinstance(given, Given)
+        return Observation(given, self.programs[name](given))
 
 
 def stage_of(result: Result, identifier: str) -> StageResult:

@@ -11,7 +11,7 @@ from msgspec import structs
 from torch import Tensor
 
 from autograder.attention.chain import Given, Values, start
-from autograder.checks.sample import Sample, Sizes
+from autograder.attention.sample import Sample, Sizes
 from autograder.diagnosis import search
 from autograder.diagnosis.catalogue import Misconception, load_catalogue
 from autograder.diagnosis.chain import Chain, Step, StepRaises, run

@@ -8,15 +8,23 @@ import pytest
 import torch
 
 from autograder.assignment.assignment import Stage
-from autograder.attention.checks.seeing import INPUTS, VIEWS, WORDS, attention_seen, visible_weights
-from autograder.checks.sample import Sample
-from autograder.diagnosis.catalogue import Misconception, load_catalogue
+from autograder.attention import words
+from autograder.attention.sample import Sample
+from autograder.attention.words import INPUTS, WORDS, visible_weights
+from autograder.checks.check_spec import hidden_checks
+from autograder.checks.seeing import pictures_seen
+from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
 from autograder.diagnosis.chain import StepRaises, run
 from autograder.grading.worker import Worker
 from autograder.results.details import AttentionSeen, read_details
 from autograder.submissions.submission import read_submission
 from tests.conftest import ASSIGNMENT, ROOT
 
+VIEWS = {
+    name: view
+    for name, declared in hidden_checks(ASSIGNMENT).declared.items()
+    if (view := declared.view()) is not None
+}
 WRONG = ROOT / "tests" / "variants" / "wrong"
 
 
@@ -105,7 +113,7 @@ def test_weights_are_chosen_so_that_attention_shows() -> None:
     for stage in ASSIGNMENT.stages:
         catalogue = load_catalogue(stage.misconceptions)
         for name, view in VIEWS.items():
-            if name in stage.names and view.module:
+            if name in stage.names and view.indirect:
                 values = catalogue.chains[name].begin(view.given)
                 for _, step in catalogue.chains[name].steps:
                     values = step(values)
@@ -119,7 +127,7 @@ def test_inputs_of_pictures_are_those_of_the_handouts() -> None:
     handout = (ROOT / "assignments" / "attention" / "1_simplified.md").read_text()
     for number in INPUTS[0].tolist():
         assert f"{number:.2f}" in handout
-    assert visible_weights(2)["query"].shape == (8, 18)
+    assert visible_weights(words.shown(heads=2, batch=2))["query"].shape == (8, 18)
 
 
 class Given:
@@ -136,10 +144,11 @@ class Given:
     def student(self, check: str) -> object:
         return None
 
+    def catalogue(self, stage: Stage) -> Catalogue:
+        return load_catalogue(stage.misconceptions)
 
-def shown(
-    monkeypatch: pytest.MonkeyPatch, stage: Stage, name: str, mistakes: tuple[Misconception, ...]
-) -> AttentionSeen | None:
+
+def shown(stage: Stage, name: str, mistakes: tuple[Misconception, ...]) -> AttentionSeen | None:
     """The picture of a program with these mistakes; None where there is none, or it raises."""
     view = VIEWS[name]
     chain = load_catalogue(stage.misconceptions).chains[name]
@@ -148,27 +157,24 @@ def shown(
     except (StepRaises, RuntimeError, IndexError):
         return None
     known = replace(view, ask=lambda student, sample: output)
-    monkeypatch.setitem(VIEWS, name, known)  # type: ignore[arg-type]
     standing = {"kind": "explained", "misconceptions": [each.id for each in mistakes]}
-    found = attention_seen(
+    found = pictures_seen(
         Given(name, output),  # type: ignore[arg-type]
         Sample(b"unused"),
         ASSIGNMENT,
+        {name: known},
         {name: standing},
     )
-    monkeypatch.setitem(VIEWS, name, view)  # type: ignore[arg-type]
     return found[0] if found else None
 
 
 @pytest.mark.parametrize("name", VIEWS)
-def test_every_mistake_is_drawn_as_what_it_does_or_not_at_all(
-    monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_every_mistake_is_drawn_as_what_it_does_or_not_at_all(name: str) -> None:
     stage = ASSIGNMENT.stage_of(name)
     entries = [e for e in load_catalogue(stage.misconceptions).of(name) if e.steps]
     drawn = {}
     for entry in entries:
-        picture = shown(monkeypatch, stage, name, (entry,))
+        picture = shown(stage, name, (entry,))
         if picture is not None:
             drawn[entry.id] = picture
             for head in picture.heads:
@@ -194,5 +200,5 @@ def test_two_mistakes_at_once_are_drawn_or_not_but_never_raise(
         for one, other in itertools.combinations(by_step.values(), 2)
         for pair in ((one[0], other[-1]), (one[-1], other[0]))
     ]
-    drawn = [shown(monkeypatch, stage, name, pair) for pair in pairs]
+    drawn = [shown(stage, name, pair) for pair in pairs]
     assert sum(picture is not None for picture in drawn) > len(pairs) / 4

@@ -13,15 +13,17 @@ import pytest
 import torch
 
 from autograder.assignment.secret import PRACTICE
-from autograder.checks.sample import Sample, Sizes
+from autograder.attention.sample import Sample, Sizes
+from autograder.checks.check_spec import hidden_checks
 from autograder.release import stubs
-from autograder.release.mistakes import PUBLIC, probes_of
+from autograder.release.mistakes import PUBLIC
 from autograder.release.template import solution_lines
 from selfcheck.course import course
 from selfcheck.mistakes import Seen, explain, find_mistakes, known, mistake_in
 from tests.conftest import ASSIGNMENT, ROOT
 
 SELFCHECK = ROOT / "student_template" / "selfcheck"
+DECLARED = hidden_checks(ASSIGNMENT).declared
 VARIANTS = ROOT / "tests" / "variants"
 WRONG = tomllib.loads((VARIANTS / "wrong" / "manifest.toml").read_text("utf-8"))["variant"]
 
@@ -172,7 +174,7 @@ class TestWhatIsReleased:
         public = {
             round(number, 5)
             for name in ASSIGNMENT.names
-            for probe in probes_of(name, Sample(PUBLIC))
+            for probe in DECLARED[name].probes(Sample(PUBLIC))
             for number in numbers_in(probe.told["arguments"])
             if number != int(number)
         }
@@ -194,7 +196,7 @@ def drawn_labels(name: str, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, t
 
     with monkeypatch.context() as patched:
         patched.setattr(Sample, "numbers", noting)
-        probes_of(name, Sample(PUBLIC))
+        DECLARED[name].probes(Sample(PUBLIC))
     return asked
 
 

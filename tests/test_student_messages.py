@@ -14,10 +14,10 @@ from torch import Tensor
 
 from autograder.assignment.assignment import Assignment
 from autograder.attention.chain import Given
+from autograder.attention.sample import Sample, Sizes
 from autograder.checks.evidence import Observer, Outcome, Recorded, outcome_of
 from autograder.checks.failures import CheckFailed
 from autograder.checks.marks import Check
-from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.catalogue import load_catalogue
 from autograder.diagnosis.chain import run
 from autograder.diagnosis.explain import Explanation, Observation

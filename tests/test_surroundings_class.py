@@ -36,14 +36,14 @@ def unpacked(archive: Path, folder: Path) -> Path:
 
 def line(folder: Path) -> str:
     with pytest.raises(UsageError) as caught:
-        look_at_class(folder, entries_of(folder, OUT), MODULES)
+        look_at_class(folder, entries_of(folder, OUT), MODULES, "attention")
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 def fine(folder: Path) -> list[str]:
     entries = entries_of(folder, OUT)
-    look_at_class(folder, entries, MODULES)
+    look_at_class(folder, entries, MODULES, "attention")
     return [entry.name for entry in entries]
 
 
@@ -180,4 +180,4 @@ def test_a_german_worksheet_gives_names_to_the_entries(tmp_path: Path) -> None:
 def test_an_entry_of_a_download_is_never_taken_for_a_section(tmp_path: Path) -> None:
     folder = unpacked(HERE / "german_moodle" / "moodle.zip", tmp_path)
     entries: tuple[Entry, ...] = entries_of(folder, OUT)
-    look_at_class(folder, entries, MODULES)
+    look_at_class(folder, entries, MODULES, "attention")

@@ -8,9 +8,13 @@ import torch
 from msgspec import structs
 
 from autograder.attention.chain import Given
-from autograder.attention.checks.tie_breaks import Question, TieBreaks, questions_to
-from autograder.checks.sample import Sample, Sizes
+from autograder.attention.checks.subject import build
+from autograder.attention.checks.trainable import MODULES
+from autograder.attention.sample import Sample, Sizes
+from autograder.checks.check_spec import hidden_checks
+from autograder.checks.declaration import Question
 from autograder.checks.session import CheckSession
+from autograder.checks.tie_breaks import TieBreaks
 from autograder.diagnosis.catalogue import load_catalogue
 from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same
@@ -23,6 +27,7 @@ SAMPLE = Sample(b"what the tests of further questions use")
 SPECS = tuple(
     NameSpec(spec.name, spec.module, spec.kind, spec.parameters) for spec in ASSIGNMENT.name_specs
 )
+DECLARED = hidden_checks(ASSIGNMENT).declared
 ASKED = [
     name
     for stage in ASSIGNMENT.stages
@@ -40,7 +45,7 @@ def sandbox() -> Iterator[Sandbox]:
 def further(sandbox: Sandbox, submission: Submission) -> Iterator[TieBreaks]:
     trial = CheckSession.of(ASSIGNMENT, sandbox, submission, {})
     try:
-        yield TieBreaks(ASSIGNMENT, trial, SAMPLE)
+        yield TieBreaks(ASSIGNMENT, trial, SAMPLE, DECLARED)
     finally:
         trial.close()
 
@@ -64,24 +69,19 @@ def test_a_right_program_answers_every_question_rightly(name: str, solutions: Ti
 
 
 def test_the_wrapper_is_asked_nothing() -> None:
-    assert questions_to("MultiHeadAttentionWrapper", SAMPLE) == ()
+    assert DECLARED["MultiHeadAttentionWrapper"].questions(SAMPLE) == ()
 
 
 @pytest.mark.parametrize("name", ASKED)
 def test_questions_differ_in_every_size(name: str) -> None:
     shapes = {
         tuple(
-            tuple(tensor.shape)
-            for tensor in (
-                question.given.tokens,
-                question.given.scores,
-                torch.empty(question.given.count),
-            )
-            if tensor is not None
+            tuple(value.shape) if isinstance(value, torch.Tensor) else value
+            for _, value in question.given.everything()
         )
-        for question in questions_to(name, SAMPLE)
+        for question in DECLARED[name].questions(SAMPLE)
     }
-    assert len(shapes) == len(questions_to(name, SAMPLE)) >= 3
+    assert len(shapes) == len(DECLARED[name].questions(SAMPLE)) >= 3
 
 
 # A student whose mistake the first input does not tell from another --------------------------
@@ -130,7 +130,13 @@ def test_the_answer_of_the_guest_tells_which_mistake_it_is(student: TieBreaks) -
     as_wide_as_long = Sizes(d_in=6, d_out=5, tokens=6)  # the roots of both are the same divisor
     tokens = SAMPLE.tokens("first", as_wide_as_long)
     weights = SAMPLE.weights("first", as_wide_as_long)
-    first = student.ask(name, Question(Given(tokens=tokens, weights=weights), as_wide_as_long))
+    question = Question(
+        Given(tokens=tokens, weights=weights),
+        lambda student: build(
+            student, SAMPLE, MODULES[name], as_wide_as_long, weights=weights
+        ).module.ask(tokens),
+    )
+    first = student.ask(name, question)
     assert first is not None
     explanation = explain(name, catalogue, [first])
     assert explanation is not None
@@ -176,7 +182,7 @@ def outputs(name: str, question: Question) -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("name", ["SelfAttention_v1", "CausalAttention", "MultiHeadAttention"])
 def test_any_two_mistakes_differ_on_some_question(name: str) -> None:
-    by_question = [outputs(name, question) for question in questions_to(name, SAMPLE)]
+    by_question = [outputs(name, question) for question in DECLARED[name].questions(SAMPLE)]
     known = set().union(*by_question)
     assert len(known) > 20
     alike = {
@@ -192,7 +198,9 @@ def test_any_two_mistakes_differ_on_some_question(name: str) -> None:
 
 
 def test_questions_come_from_the_courses_secret() -> None:
-    one, other = (questions_to("softmax", Sample(secret))[0].given for secret in (b"a", b"b"))
+    one, other = (DECLARED["softmax"].questions(Sample(secret))[0].given for secret in (b"a", b"b"))
+    assert isinstance(one, Given)
+    assert isinstance(other, Given)
     assert one.scores is not None
     assert other.scores is not None
     assert not torch.equal(one.scores, other.scores)

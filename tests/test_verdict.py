@@ -9,9 +9,9 @@ from torch import Tensor
 
 from autograder.assignment.assignment import Criterion, Forbidden, Share
 from autograder.attention.chain import Given
+from autograder.attention.sample import Sample, Sizes
 from autograder.checks.evidence import Outcome, Recorded
 from autograder.checks.marks import Check, Kind
-from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.catalogue import load_catalogue
 from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same

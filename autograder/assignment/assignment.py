@@ -22,6 +22,7 @@ from autograder.assignment.rubric import Forbidden as Forbidden
 from autograder.assignment.rubric import Late as Late
 from autograder.assignment.rubric import Limits as Limits
 from autograder.assignment.rubric import NameSpec as NameSpec
+from autograder.assignment.rubric import Parameter as Parameter
 from autograder.assignment.rubric import Runtime as Runtime
 from autograder.assignment.rubric import Share as Share
 from autograder.assignment.rubric import Stage as Stage
@@ -37,6 +38,7 @@ class Assignment(Table, frozen=True):
     folder: Path
     solutions: Path
     template: Path | None  # the folder of what a student receives
+    subject: str | None  # the package that knows what is taught
     points: Points
     stages: tuple[Stage, ...]
     name_specs: tuple[NameSpec, ...]
@@ -45,6 +47,7 @@ class Assignment(Table, frozen=True):
     feedback: Feedback
     late: Late
     runtime: Runtime
+    parameters: tuple[tuple[str, Parameter], ...]  # what they are called elsewhere, by name
     blocked_earns: float  # the part, 0 to 1, of its points that a blocked share earns
 
     @property
@@ -74,6 +77,14 @@ class Assignment(Table, frozen=True):
             if name in stage.names:
                 return stage
         raise UsageError(f"no stage of {self.id} asks for {name!r}")
+
+    def lineage(self, name: str) -> tuple[str, ...]:
+        """A name, the one that it is like, and so on."""
+        likes = {spec.name: spec.like for spec in self.name_specs}
+        found = [name]
+        while (parent := likes.get(found[-1])) is not None and parent not in found:
+            found.append(parent)
+        return tuple(found)
 
 
 def load_assignment(path: Path | None = None) -> Assignment:
@@ -168,6 +179,13 @@ def problems(contents: AssignmentFile) -> Iterator[str]:
         key = f"forbidden[{position}]"
         yield from _unknown(f"{key}.steps", "criterion", forbidden.steps, steps)
         yield from _unknown(f"{key}.within", "name", forbidden.within, names)
+    for stage in contents.stages:
+        for name, table in stage.names.items():
+            if table.like is not None:
+                key = f"stages.{stage.id}.names.{name}.like"
+                yield from _unknown(key, "name", [table.like], names)
+                if table.like == name:
+                    yield f"{key}: {name} is no other name"
 
 
 def _stage_problems(stage: StageTable) -> Iterator[str]:
@@ -230,10 +248,11 @@ def _assemble(contents: AssignmentFile, file: Path) -> Assignment:
         folder=folder,
         solutions=solutions,
         template=(folder / contents.template).resolve() if contents.template else None,
+        subject=contents.subject,
         points=contents.points,
         stages=stages,
         name_specs=tuple(
-            NameSpec(name, stage.module, table.kind, table.parameters)
+            NameSpec(name, stage.module, table.kind, table.parameters, table.like)
             for stage in contents.stages
             for name, table in stage.names.items()
         ),
@@ -242,6 +261,7 @@ def _assemble(contents: AssignmentFile, file: Path) -> Assignment:
         feedback=contents.feedback,
         late=contents.late,
         runtime=contents.runtime,
+        parameters=tuple(contents.parameters.items()),
         blocked_earns=contents.blocked_earns,
     )
 

@@ -50,6 +50,21 @@ class NameSpec(Table, frozen=True):
     module: Identifier  # the module that the template has it in; it is found anywhere
     kind: Literal["function", "class"]
     parameters: tuple[Identifier, ...]  # of the function, or of the class's constructor
+    like: Identifier | None = None  # the name whose checks and mistakes it has as well
+
+
+class Parameter(Table, frozen=True):
+    """What students call a parameter that the assignment calls otherwise.
+
+    Attributes:
+        near: Its other names, without case and underscores, the nearest first.
+        without: The value at which a constructor may do without the argument.
+        heeded: Whether it says anything about results; if not, it may always be left out.
+    """
+
+    near: tuple[Text, ...] = ()
+    without: bool | int | float | str | msgspec.UnsetType = msgspec.UNSET
+    heeded: bool = True
 
 
 class Stage(Table, frozen=True):
@@ -113,11 +128,13 @@ class Forbidden(Table, frozen=True):
             `_softmax`, without namespace and overload.
         steps: The criteria that lose their points.
         within: The names in whose calls the operators count; empty means all.
+        misconception: What the catalogue of a stage calls that, where it names it.
     """
 
     operators: tuple[Text, ...]
     steps: tuple[Identifier, ...]
     within: tuple[Identifier, ...] = ()
+    misconception: Text | None = None
 
 
 class Feedback(Table, frozen=True):
@@ -158,6 +175,7 @@ class NameTable(Table, frozen=True):
 
     kind: Literal["function", "class"]
     parameters: tuple[Identifier, ...]
+    like: Identifier | None = None
 
 
 class StageTable(Table, frozen=True):
@@ -184,9 +202,11 @@ class AssignmentFile(Table, frozen=True):
     solutions: Text
     stages: tuple[StageTable, ...]
     template: Text | None = None
+    subject: ModulePath | None = None
     blocked_earns: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     limits: Limits = Limits()
     forbidden: tuple[Forbidden, ...] = ()
     feedback: Feedback = Feedback()
     late: Late = Late()
     runtime: Runtime = Runtime()
+    parameters: dict[Identifier, Parameter] = {}

@@ -21,7 +21,7 @@ import msgspec
 from autograder.assignment.assignment import Assignment
 from autograder.calibration.cases import Case, Mistake, one_mistake, two_mistakes
 from autograder.calibration.variants import overlaid
-from autograder.diagnosis.catalogue import load_catalogue
+from autograder.diagnosis.catalogue import stage_catalogue
 from autograder.errors import UsageError
 from autograder.submissions.submission import Submission, read_submission
 
@@ -91,7 +91,7 @@ class Edited:
     def mistake(self, edit: Edit) -> Mistake:
         """What an edit must be charged with."""
         stage = self.assignment.stage_of(edit.name)
-        entry = load_catalogue(stage.misconceptions).named(edit.id)
+        entry = stage_catalogue(self.assignment, stage).named(edit.id)
         return Mistake(edit.id, stage.id, entry.criterion, edit.also)
 
     def source(self, module: str) -> str:

@@ -15,14 +15,15 @@ import torch
 from torch import Tensor
 
 from autograder.assignment.assignment import Assignment
-from autograder.attention.checks import causal, causal_modules, simplified, trainable
-from autograder.attention.checks import heads as stacking
 from autograder.calibration.cases import Measure, Part
-from autograder.checks.failures import told_shape
-from autograder.checks.sample import Sample, Sizes
-from autograder.diagnosis.catalogue import Catalogue, load_catalogue
+from autograder.checks.check_spec import equivalents_of
+from autograder.checks.examination import Checks
+from autograder.checks.session import CheckSession, names_asked, other_names
+from autograder.diagnosis.catalogue import Catalogue, stage_catalogue
 from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, run
 from autograder.diagnosis.compare import difference, tolerance
+from autograder.sandbox.host.room import Sandbox
+from autograder.submissions.submission import read_submission
 
 #: How many tolerances a mistake must be away from everything that it is not.
 ROOM = 10
@@ -36,56 +37,26 @@ Inputs = Mapping[str, Given]
 Outputs = Mapping[str, Tensor | None]  # by input; None: code written so raises
 
 
-def drawn(sample: Sample, sizes: Mapping[str, Sizes]) -> Inputs:
-    """What a values check of a module calls it with."""
-    return {
-        label: Given(
-            tokens=sample.tokens("strong", each),
-            weights=sample.weights("strong", each),
-            heads=max(each.heads, 1),
-            context_length=each.context_length,
-        )
-        for label, each in sizes.items()
-    }
+def inputs_seen(assignment: Assignment, secret: bytes) -> Mapping[str, Inputs]:
+    """The inputs on which outputs are compared with the reference, by name and case.
 
-
-def stacked(sample: Sample, sizes: Sizes) -> Given:
-    """What the values check of the wrapper compares with: heads that are right."""
-    tokens = sample.tokens("strong", sizes)
-    head = load_catalogue("autograder.attention.misconceptions.causal").chains["CausalAttention"]
-    held = (stacking.head_weights(sample, sizes, place) for place in range(sizes.heads))
-    return Given(
-        tokens=tokens, parts=tuple(run(head, Given(tokens=tokens, weights=each)) for each in held)
-    )
-
-
-def inputs_of(name: str, sample: Sample) -> Inputs:
-    """The inputs of a name's values checks, as the hidden checks make them."""
-    tokens = {each.label: each.drawn(sample) for each in simplified.STRONG}
-    if name in ("attention_scores", "context_vector"):
-        return {label: simplified.score_question(each, row=1) for label, each in tokens.items()}
-    if name in ("attention_weights", "context_vectors"):
-        return {label: Given(tokens=each) for label, each in tokens.items()}
-    if name == "softmax":
-        return {
-            told_shape(shape): Given(scores=sample.numbers("scores", *shape, reach=4.0))
-            for shape in simplified.SHAPES
-        }
-    if name in trainable.BOTH:
-        sizes = {"usual": trainable.USUAL, "other": trainable.OTHER, "square": trainable.SQUARE}
-        return drawn(sample, sizes)
-    if name == "causal_mask":
-        return {str(count): Given(count=count) for count in (5, 8)}
-    if name in causal.BY_WEIGHTS:
-        return {str(count): Given(scores=causal.scores_of(sample, count)) for count in (5, 8)}
-    if name in causal_modules.BOTH:
-        strong = causal_modules.STRONG
-        return drawn(sample, {label: causal_modules.SIZES[name][label] for label in strong})
-    assert name == "MultiHeadAttentionWrapper"
-    return {
-        "usual": stacked(sample, stacking.USUAL),
-        "other": stacked(sample, stacking.OTHER),
-    }
+    They are what the hidden checks record of the solutions, so that nothing is said twice.
+    """
+    seen: dict[str, dict[str, Given]] = {name: {} for name in assignment.names}
+    names, parameters = names_asked(assignment), other_names(assignment)
+    with Sandbox(assignment.limits, names, "process", parameters=parameters) as sandbox:
+        submission = read_submission(assignment.solutions, assignment.limits)
+        session = CheckSession.of(assignment, sandbox, submission, equivalents_of(assignment))
+        try:
+            recorded = Checks(assignment, secret).run(session).recorded
+        finally:
+            session.close()
+    for entry in recorded:
+        if entry.check.kind == "values" and not entry.check.criteria:
+            case = entry.check_id.partition("[")[2].removesuffix("]")
+            label = case.removesuffix(f"-{entry.check.name}") or entry.check_id
+            seen[entry.check.name][label] = entry.observation.given
+    return seen
 
 
 def output(chain: Chain, given: Given, replaced: Mapping[str, Step] | None = None) -> Tensor | None:
@@ -159,11 +130,11 @@ class Margin:
 
 def all_margins(assignment: Assignment, secret: bytes) -> Iterator[Margin]:
     """Every coding of every mistake in every name in which it can be made."""
-    sample = Sample(secret)
+    seen = inputs_seen(assignment, secret)
     for stage in assignment.stages:
-        catalogue = load_catalogue(stage.misconceptions)
+        catalogue = stage_catalogue(assignment, stage)
         for name in catalogue.chains:
-            inputs = inputs_of(name, sample)
+            inputs = seen[name]
             right = reference(catalogue, name, inputs)
             for (identifier, coding), outputs in mistaken(catalogue, name, inputs).items():
                 yield Margin(

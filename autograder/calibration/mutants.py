@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from autograder.assignment.assignment import Assignment
+from autograder.assignment.subject import hook
 from autograder.calibration.cases import Case, Measure, Part, Shortfalls, lost
 from autograder.calibration.operators import (
     OPERATORS,
     Operator,
     duplicate,
+    other_attribute,
     other_name,
-    other_role,
     statements_left_out,
 )
 from autograder.calibration.variants import overlaid
@@ -49,25 +50,38 @@ class Mutant:
         return f"{self.module}.py:{self.place} {self.name}: {self.change}"
 
 
-def mutants(module: str, source: str) -> Iterator[Mutant]:
-    """Every mutant of a module; no two with the same source, none that is the module itself."""
+Exchanged = Mapping[str, tuple[str, ...]]
+
+
+def mutants(module: str, source: str, exchanged: Exchanged) -> Iterator[Mutant]:
+    """Every mutant of a module; no two with the same source, none that is the module itself.
+
+    Args:
+        module: The stem of its file.
+        source: Its source.
+        exchanged: Attributes, and which of them one may be mistaken for.
+    """
     tree = ast.parse(source)
     seen = {ast.unparse(tree)}
     for definition in tree.body:
         if not isinstance(definition, ast.FunctionDef | ast.ClassDef):
             continue
-        for place, change in _changes(definition):
+        for place, change in _changes(definition, exchanged):
             text = ast.unparse(ast.fix_missing_locations(tree))
             if text not in seen and _compiles(text):
                 seen.add(text)
                 yield Mutant(module, definition.name, place, change, text)
 
 
-def _changes(definition: ast.stmt) -> Iterator[tuple[str, str]]:
+def _changes(definition: ast.stmt, exchanged: Exchanged) -> Iterator[tuple[str, str]]:
     """Make each change in the tree in turn, yield while it is made, and take it back."""
     for function in ast.walk(definition):
         if isinstance(function, ast.FunctionDef):
-            operators = (*OPERATORS, other_role, other_name(_own_names(function)))
+            operators = (
+                *OPERATORS,
+                other_attribute(exchanged),
+                other_name(_own_names(function)),
+            )
             yield from _in_block(function.body, operators)
 
 
@@ -158,8 +172,10 @@ def sources_of(assignment: Assignment) -> dict[str, str]:
 def all_mutants(assignment: Assignment) -> Iterator[Mutant]:
     """Every mutant of every solution."""
     labels: Counter[str] = Counter()
+    asked = hook(assignment, "exchanged")
+    exchanged: Exchanged = asked() if asked is not None else {}
     for module, source in sources_of(assignment).items():
-        for mutant in mutants(module, source):
+        for mutant in mutants(module, source, exchanged):
             labels[mutant.label] += 1
             if labels[mutant.label] > 1:  # labels of long changes are cut
                 again = f"{mutant.change} ({labels[mutant.label]})"

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Operator = Callable[[ast.AST], Iterator[ast.AST]]
 
@@ -184,16 +184,16 @@ OPERATORS: tuple[Operator, ...] = (
     nothing_returned,
 )
 
-#: Layers and weights that may be mistaken for each other.
-ROLES = ("W_query", "W_key", "W_value", "out_proj")
 
+def other_attribute(exchanged: Mapping[str, Sequence[str]]) -> Operator:
+    """One attribute for another that it is mistaken for: the key's layer for the query's."""
 
-def other_role(node: ast.AST) -> Iterator[ast.AST]:
-    """The key's layer for the query's."""
-    if isinstance(node, ast.Attribute) and node.attr in ROLES and isinstance(node.ctx, ast.Load):
-        for role in ROLES[:3]:
-            if role != node.attr:
-                yield ast.Attribute(node.value, role, node.ctx)
+    def operator(node: ast.AST) -> Iterator[ast.AST]:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            for other in exchanged.get(node.attr, ()):
+                yield ast.Attribute(node.value, other, node.ctx)
+
+    return operator
 
 
 def other_name(names: Sequence[str]) -> Operator:

@@ -24,8 +24,8 @@ from autograder.calibration.cases import (
     Part,
 )
 from autograder.calibration.margins import margins_part
-from autograder.calibration.sameness import first_difference, start_quietly
-from autograder.diagnosis.catalogue import load_catalogue
+from autograder.calibration.sameness import start_quietly, told_difference
+from autograder.diagnosis.catalogue import stage_catalogue
 from autograder.errors import InternalError, UsageError
 from autograder.grading.exchange import Graded
 from autograder.grading.executor import Executor
@@ -120,7 +120,7 @@ def _codings(plan: Plan) -> Part:
     part = Part("codings", (TWO_CODINGS,), extent=100)
     best: dict[str, int] = {}
     for stage in plan.assignment.stages:
-        for entry in load_catalogue(stage.misconceptions).misconceptions:
+        for entry in stage_catalogue(plan.assignment, stage).misconceptions:
             best[entry.id] = best.get(entry.id, 0) + made.get((stage.id, entry.id), 0)
     for identifier, count in best.items():
         part.add(identifier, {} if count >= 2 else {TWO_CODINGS.title: f"{count} of 2 sources"})
@@ -194,7 +194,11 @@ def compare_survivors(
     with pool:
         asked = {
             each.label: pool.submit(
-                first_difference, solution, mutants.changed_sources(assignment, each), each.name
+                told_difference,
+                assignment.folder,
+                solution,
+                mutants.changed_sources(assignment, each),
+                each.name,
             )
             for each in chosen
         }

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from autograder.assignment.assignment import Assignment, Stage
+from autograder.assignment.subject import hook
 from autograder.checks.borrowing import borrowed_in
 from autograder.checks.check_spec import BuiltOn, CheckSpec, hidden_checks
 from autograder.checks.evidence import Evidence, Observer, Outcome, References, outcome_of
@@ -40,10 +41,11 @@ class Checks:
 
     def __init__(self, assignment: Assignment, secret: bytes) -> None:
         self.assignment = assignment
-        self.sample = Sample(secret)
+        self.sample: Sample = (hook(assignment, "sample_of") or Sample)(secret)
         self.references = References()
         hidden = hidden_checks(assignment)
         self.specs = hidden.specs
+        self.declared = hidden.declared
         self._built_on = hidden.built_on
         self._turns: tuple[Turn, ...] = tuple(
             (*place, tuple(group))
@@ -278,6 +280,8 @@ class Checks:
                 given[name] = self.sample
             elif name == "findings":
                 given[name] = findings
+            elif name == "declared":
+                given[name] = self.declared[spec.check.name]
             else:
                 given[name] = Observer(
                     evidence,

@@ -35,6 +35,8 @@ class Check:
     """What a check gives evidence on. No criteria: every step of the name's chain.
 
     `rationale` is the check's docstring: what a right program does, in the student's words.
+    `inherited`: it was written for another name, which this one is like. `told`: what is said of a
+    name that does not pass, where the check decides on all of it.
     """
 
     name: str
@@ -42,6 +44,8 @@ class Check:
     criteria: tuple[str, ...] = ()
     aspect: str | None = None
     rationale: str = ""
+    inherited: bool = False
+    told: str = ""
 
 
 Of = str | tuple[str, ...]
@@ -83,7 +87,9 @@ def cases(
     return mark
 
 
-def _marked(of: Of, kind: Kind, criteria: tuple[str, ...], aspect: str | None) -> Mark:
+def _marked(
+    of: Of, kind: Kind, criteria: tuple[str, ...], aspect: str | None, told: str = ""
+) -> Mark:
     """Mark a check; one of several names may ask for the name, as argument `name`."""
     names = (of,) if isinstance(of, str) else of
 
@@ -92,7 +98,7 @@ def _marked(of: Of, kind: Kind, criteria: tuple[str, ...], aspect: str | None) -
         setattr(
             test,
             ATTRIBUTE,
-            {name: Check(name, kind, criteria, aspect, rationale) for name in names},
+            {name: Check(name, kind, criteria, aspect, rationale, told=told) for name in names},
         )
         return test
 
@@ -119,9 +125,12 @@ def own(criterion: str, of: Of, aspect: str | None = None) -> Mark:
     return _marked(of, "own", (criterion,), aspect)
 
 
-def dependence(of: Of) -> Mark:
-    """Whether outputs depend on scores between tokens at all; asked where nothing explains them."""
-    return _marked(of, "dependence", (), None)
+def dependence(of: Of, told: str) -> Mark:
+    """Whether outputs depend on what they are to be made of; asked where nothing explains them.
+
+    A name that does not pass earns nothing; `told` is what its student reads.
+    """
+    return _marked(of, "dependence", (), None, told)
 
 
 #: Kinds of check that a name must pass to be right.

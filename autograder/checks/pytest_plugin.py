@@ -19,8 +19,8 @@ from autograder.assignment.secret import load_secret
 from autograder.checks.check_spec import CheckSpec, equivalents_of
 from autograder.checks.evidence import Outcome
 from autograder.checks.examination import Checks
-from autograder.checks.session import CheckSession
-from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.checks.session import CheckSession, names_asked, other_names
+from autograder.sandbox.host.room import Sandbox
 from autograder.submissions.submission import read_submission
 
 USAGE = "name what to check: pytest autograder/attention/checks --submission PATH"
@@ -101,13 +101,14 @@ class Desk:
     def __init__(self, config: pytest.Config) -> None:
         assignment = load_assignment(config.getoption("--assignment"))
         self._checks = Checks(assignment, load_secret(assignment))
-        names = tuple(
-            NameSpec(spec.name, spec.module, spec.kind, spec.parameters)
-            for spec in assignment.name_specs
-        )
         path: Path = config.getoption("--submission")
         submission = read_submission(path, assignment.limits)
-        self._sandbox = Sandbox(assignment.limits, names, config.getoption("--isolation"))
+        self._sandbox = Sandbox(
+            assignment.limits,
+            names_asked(assignment),
+            config.getoption("--isolation"),
+            parameters=other_names(assignment),
+        )
         config.add_cleanup(self._sandbox.close)
         self._session = CheckSession.of(
             assignment, self._sandbox, submission, equivalents_of(assignment)

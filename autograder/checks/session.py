@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from msgspec import UnsetType
 from torch import Tensor
 
 from autograder.assignment.assignment import Assignment, Stage
@@ -16,7 +17,7 @@ from autograder.diagnosis.catalogue import Catalogue
 from autograder.results.result import Status
 from autograder.sandbox.guest.library import is_attention
 from autograder.sandbox.host.asking import Counted
-from autograder.sandbox.host.room import Sandbox
+from autograder.sandbox.host.room import NameSpec, OtherNames, Sandbox
 from autograder.sandbox.host.session import LoadReport, Session
 from autograder.sandbox.host.student import Student
 from autograder.submissions.submission import Submission
@@ -54,6 +55,12 @@ class CheckSession:
     ) -> CheckSession:
         """Load a submission into a guest."""
         return cls(assignment, sandbox.open(submission.files), equivalents)
+
+    def catalogue(self, stage: Stage) -> Catalogue:
+        """The catalogue of a stage."""
+        from autograder.diagnosis.catalogue import stage_catalogue
+
+        return stage_catalogue(self.assignment, stage)
 
     @property
     def report(self) -> LoadReport:
@@ -200,9 +207,29 @@ def right(name: str) -> str:
 
 def catalogue_of(assignment: Assignment, name: str) -> Catalogue:
     """The catalogue of the stage in which `name` is written."""
-    from autograder.diagnosis.catalogue import load_catalogue
+    from autograder.diagnosis.catalogue import stage_catalogue
 
-    return load_catalogue(assignment.stage_of(name).misconceptions)
+    return stage_catalogue(assignment, assignment.stage_of(name))
+
+
+def names_asked(assignment: Assignment) -> tuple[NameSpec, ...]:
+    """What a submission is searched for."""
+    return tuple(
+        NameSpec(spec.name, spec.module, spec.kind, spec.parameters, assignment.solutions.name)
+        for spec in assignment.name_specs
+    )
+
+
+def other_names(assignment: Assignment) -> dict[str, OtherNames]:
+    """What students call the parameters of the assignment elsewhere."""
+    return {
+        name: OtherNames(
+            told.near,
+            () if isinstance(told.without, UnsetType) else (told.without,),
+            told.heeded,
+        )
+        for name, told in assignment.parameters
+    }
 
 
 def counted_for(assignment: Assignment, name: str) -> Counted:

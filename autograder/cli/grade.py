@@ -77,7 +77,8 @@ def grade(
     people = read_roster(roster) if roster else None
     entries = entries_of(folder, out, people)
     if not one_student_each:
-        look_at_class(folder, entries, (each.module for each in loaded.stages))
+        modules = (each.module for each in loaded.stages)
+        look_at_class(folder, entries, modules, loaded.solutions.name)
     if roster is not None and people is not None:
         look_at_roster(roster, entries, people)
     _print_passed_over(folder, out)

@@ -1,7 +1,7 @@
 """What a misconception is, and the catalogue of a stage: its chains and the steps done otherwise.
 
-A stage's catalogue lives in its own module of `autograder.attention.misconceptions`, which defines
-`CHAINS`, `MISCONCEPTIONS` and `NULLS`; this module only says what these are made of.
+A stage's catalogue lives in the module that `assignment.toml` names, which defines `CHAINS`,
+`MISCONCEPTIONS` and `NULLS`; this module only says what these are made of.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from typing import Any
 
 from torch import Tensor
 
+from autograder.assignment.assignment import FILE_NAME, Assignment, Stage
+from autograder.assignment.subject import module_of
 from autograder.diagnosis.chain import Chain, Given, Step
 from autograder.diagnosis.dimensions import named
 from autograder.diagnosis.texts import Text, load_texts
-from autograder.errors import InternalError
+from autograder.errors import InternalError, UsageError
 
 NO_TEXT = Text("", "", "", "")
 
@@ -61,7 +63,7 @@ class Misconception:
     @property
     def message(self) -> str:
         """What a student reads; the section of the handout follows from the criterion."""
-        return f"{self.text.found} {self.text.expected} {self.text.look}"
+        return self.text.message
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -96,9 +98,12 @@ class NullProgram:
     outputs: Mapping[str, Callable[[Any], Tensor]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Catalogue:
-    """A stage's chains by name, its misconceptions in order, its null programs."""
+    """A stage's chains by name, its misconceptions in order, its null programs.
+
+    Catalogues are one only where they are the same object: what was found with one is kept by it.
+    """
 
     chains: Mapping[str, Chain]
     misconceptions: tuple[Misconception, ...]
@@ -117,18 +122,79 @@ class Catalogue:
         raise InternalError(f"no misconception is called {identifier!r} in this stage's catalogue")
 
 
-@cache
+def stage_catalogue(assignment: Assignment, stage: Stage) -> Catalogue:
+    """The catalogue of a stage, with what its names inherit from those that they are like.
+
+    Raises:
+        UsageError: A module that the assignment names cannot be imported, or lacks a part.
+    """
+    file = assignment.folder / FILE_NAME
+    module = _module_of(assignment, stage)
+    found = _catalogue(module, file)
+    for name in stage.names:
+        for parent in assignment.lineage(name)[1:]:
+            other = _module_of(assignment, assignment.stage_of(parent))
+            criteria = frozenset(criterion.id for criterion in stage.criteria)
+            found = _inheriting(found, name, parent, _catalogue(other, file), criteria)
+    return found
+
+
+def _module_of(assignment: Assignment, stage: Stage) -> ModuleType:
+    return module_of(assignment, stage.misconceptions, f"stages.{stage.id}.misconceptions")
+
+
 def load_catalogue(module_name: str) -> Catalogue:
+    """The catalogue that an installed module defines."""
+    return _catalogue(importlib.import_module(module_name), Path(module_name))
+
+
+@cache
+def _catalogue(module: ModuleType, file: Path) -> Catalogue:
     """The catalogue that a module such as `autograder.attention.misconceptions.causal` defines."""
-    module: ModuleType = importlib.import_module(module_name)
+    for part in ("CHAINS", "MISCONCEPTIONS", "NULLS"):
+        if not hasattr(module, part):
+            raise UsageError(f"{module.__file__}: there is no {part}; see docs/assignments.md")
     entries: tuple[Misconception, ...] = tuple(module.MISCONCEPTIONS)
     seen: set[str] = set()
     for entry in entries:
         if entry.id in seen:
-            raise InternalError(f"{module_name}: two misconceptions are called {entry.id!r}")
+            raise UsageError(f"{module.__file__}: two misconceptions are called {entry.id!r}")
         seen.add(entry.id)
     assert module.__file__ is not None
-    texts = load_texts(Path(module.__file__).parent)
-    stage = module_name.rpartition(".")[2]
-    worded = [replace(entry, text=texts.of(stage, entry.id)) for entry in entries]
-    return Catalogue(dict(module.CHAINS), tuple(worded), tuple(module.NULLS))
+    worded = entries
+    if entries:
+        texts = load_texts(Path(module.__file__).parent)
+        stage = module.__name__.rpartition(".")[2]
+        worded = tuple(replace(entry, text=texts.of(stage, entry.id)) for entry in entries)
+    return Catalogue(dict(module.CHAINS), worded, tuple(module.NULLS))
+
+
+@cache
+def _inheriting(
+    own: Catalogue, name: str, parent: str, other: Catalogue, criteria: frozenset[str]
+) -> Catalogue:
+    """A catalogue in which a name can have the mistakes of another one, and be as empty.
+
+    What the stage itself says of a mistake or a null program comes first.
+    """
+    chain = other.chains.get(parent)
+    chains = own.chains if name in own.chains or chain is None else {**own.chains, name: chain}
+    known = {entry.id for entry in own.misconceptions}
+    parents = {entry.id for entry in other.of(parent)}
+    inherited = tuple(
+        replace(entry, names=(name,) if entry.names else ())
+        for entry in other.of(parent)
+        if entry.id not in known and entry.criterion in criteria
+    )
+    shared = tuple(
+        replace(entry, names=(*entry.names, name))
+        if entry.names and name not in entry.names and entry.id in parents
+        else entry
+        for entry in own.misconceptions
+    )
+    nulls = tuple(
+        replace(null, outputs={name: null.outputs[parent]})
+        for null in other.nulls
+        if parent in null.outputs and not any(name in each.outputs for each in own.nulls)
+    )
+    return Catalogue(chains, (*shared, *inherited), (*own.nulls, *nulls))

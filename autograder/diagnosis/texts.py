@@ -18,13 +18,20 @@ class Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is said about one misconception.
 
     title: its name in a few words. found, expected, look: what the code seems to do, what a right
-    one does, what to look at next.
+    one does, what to look at next. outside: what is handed out instead, with the self-check, where
+    the text has a line of a solution in it.
     """
 
     title: str
     found: str
     expected: str
     look: str
+    outside: Text | None = None
+
+    @property
+    def message(self) -> str:
+        """The whole of it without the title."""
+        return " ".join(filter(None, (self.found, self.expected, self.look)))
 
 
 class Texts:
@@ -35,7 +42,7 @@ class Texts:
         self._shared: dict[str, Text] = {}
         self._own: dict[str, dict[str, Text]] = {}
         for name, table in _tables(file).items():
-            if all(isinstance(value, Mapping) for value in table.values()):
+            if all(isinstance(value, Mapping) for value in table.values()):  # of one stage
                 self._own[name] = {each: self._text(each, table[each]) for each in table}
             else:
                 self._shared[name] = self._text(name, table)

@@ -15,11 +15,11 @@ import msgspec
 import torch
 
 from autograder.assignment.assignment import Assignment
-from autograder.attention.checks.seeing import attention_seen, look_ahead
-from autograder.attention.checks.tie_breaks import TieBreaks
 from autograder.checks.check_spec import equivalents_of
 from autograder.checks.examination import Checks
+from autograder.checks.seeing import look_ahead, pictures_seen
 from autograder.checks.session import CheckSession
+from autograder.checks.tie_breaks import TieBreaks
 from autograder.errors import AutograderError
 from autograder.grading.exchange import Answer, Fault, Graded, Ready, Request
 from autograder.sandbox.host.room import Sandbox
@@ -41,6 +41,8 @@ class Judge:
         self.sandbox = sandbox
         self.checks = Checks(assignment, secret)
         self._equivalents = equivalents_of(assignment)
+        views = ((name, each.view()) for name, each in self.checks.declared.items())
+        self._views = {name: view for name, view in views if view is not None}
 
     def serve(self, requests: Iterable[Request], answer: Callable[[Answer], None]) -> None:
         """Grade until `requests` end; what the kit fails on is answered with a `Fault`."""
@@ -73,16 +75,20 @@ class Judge:
             evidence = self.checks.run(
                 session,
                 stages,
-                before_lending=partial(look_ahead, sample=sample, assignment=self.assignment),
+                before_lending=partial(
+                    look_ahead, sample=sample, assignment=self.assignment, views=self._views
+                ),
             )
-            tie_breaks = TieBreaks(self.assignment, session, sample)
+            tie_breaks = TieBreaks(self.assignment, session, sample, self.checks.declared)
             result, details = score(
                 self.assignment, request.submission, session, evidence, stages, tie_breaks
             )
             details |= {
                 "titles": titles_of(self.assignment, result),
                 "comparisons": comparisons(self.assignment, evidence, self.checks.references),
-                "attention": attention_seen(session, sample, self.assignment, details["standings"]),
+                "attention": pictures_seen(
+                    session, sample, self.assignment, self._views, details["standings"]
+                ),
             }
         finally:
             session.close()

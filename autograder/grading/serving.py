@@ -38,14 +38,12 @@ def main(descriptor: int, folder: Path, isolation: str | None) -> None:
         secret = load_secret(assignment)
         allow(assignment.runtime.packages)
         zygote = start(isolation)
+        from autograder.checks.session import names_asked, other_names
         from autograder.grading.judge import Judge
-        from autograder.sandbox.host.room import NameSpec, Sandbox
+        from autograder.sandbox.host.room import Sandbox
 
-        names = tuple(
-            NameSpec(spec.name, spec.module, spec.kind, spec.parameters)
-            for spec in assignment.name_specs
-        )
-        with Sandbox(assignment.limits, names, isolation, zygote) as sandbox:
+        names, parameters = names_asked(assignment), other_names(assignment)
+        with Sandbox(assignment.limits, names, isolation, zygote, parameters) as sandbox:
             judge = Judge(assignment, sandbox, secret)
             judge.serve(requests_from(connection), lambda answer: send(connection, answer))
     except AutograderError as error:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from torch import Tensor
-
 from autograder.assignment.assignment import Assignment, Stage
-from autograder.attention import worked_example
+from autograder.assignment.subject import hook
+from autograder.checks.declaration import rounded
 
 DIGITS = 6
 
@@ -36,14 +35,7 @@ def course_json(assignment: Assignment, handouts: str, stubs: Mapping[str, str])
             }
             for number, stage in enumerate(assignment.stages, start=1)
         ],
-        "example": {
-            "tokens": worked_example.TOKENS,
-            "inputs": worked_example.INPUTS,
-            "weights": {
-                name: {role: rounded(weight) for role, weight in weights.items()}
-                for name, weights in worked_example.all_weights().items()
-            },
-        },
+        **_example(assignment),
     }
     return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
 
@@ -56,15 +48,22 @@ def section_of(stage: Stage, name: str) -> str:
     return ""
 
 
-def rounded(tensor: Tensor, digits: int = DIGITS) -> object:
-    """A tensor's numbers as nested lists."""
-
-    def shorter(value: object) -> object:
-        if isinstance(value, list):
-            return [shorter(each) for each in value]
-        return round(value, digits) if isinstance(value, float) else value
-
-    return shorter(tensor.tolist())
+def _example(assignment: Assignment) -> dict[str, object]:
+    """The worked example of the handouts, where the subject has one."""
+    example = hook(assignment, "example")
+    if example is None:
+        return {}
+    tokens, inputs, weights = example()
+    return {
+        "example": {
+            "tokens": tokens,
+            "inputs": inputs,
+            "weights": {
+                name: {role: rounded(weight, DIGITS) for role, weight in each.items()}
+                for name, each in weights.items()
+            },
+        }
+    }
 
 
 def _names(assignment: Assignment, stage: Stage) -> list[dict[str, str]]:

@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 
 from autograder.assignment.assignment import FILE_NAME, PACKAGE, Assignment
 from autograder.assignment.secret import secret_file
+from autograder.assignment.subject import subject_files
 from autograder.errors import InternalError
 from autograder.platforms.gradescope import KIT, Settings
 from autograder.release.built import Files
@@ -119,6 +120,9 @@ def bundle_files(
     for stage in assignment.stages:
         inner = stage.handout.relative_to(assignment.folder).as_posix()
         files[f"{folder}/{inner}"] = stage.handout.read_bytes()
+    for path, file in subject_files(assignment).items():
+        if not file.is_relative_to(PACKAGE):  # what lies in the assignment's folder, or elsewhere
+            files[f"{folder}/{path}"] = file.read_bytes()
     files |= _tree(assignment.solutions, solutions)
     files |= _tree(PACKAGE, f"{KIT}/{PACKAGE.name}")
     secret = secret_file(assignment)

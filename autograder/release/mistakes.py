@@ -12,43 +12,26 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 import torch
 from torch import Tensor
 
 from autograder.assignment.assignment import Assignment, Stage
-from autograder.checks.sample import Sample, Sizes
-from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
+from autograder.assignment.subject import hook
+from autograder.checks.check_spec import hidden_checks
+from autograder.checks.declaration import Probe
+from autograder.checks.sample import Sample
+from autograder.diagnosis.catalogue import Catalogue, Misconception, stage_catalogue
 from autograder.diagnosis.chain import Chain, Given, Step, StepRaises, run
 from autograder.diagnosis.compare import difference
-from autograder.release.course import rounded, section_of
+from autograder.release.course import section_of
 
 PUBLIC = b"public inputs of the self-check"
 DIGITS = 5
 STEADY = 9  # significant digits in which sums in float64 agree, in whatever order they were added
 MOST_NUMBERS = 32  # of one output; enough to tell all mistakes apart
 APART = 3e-3  # of the output's scale: what is closer than this counts as the same
-
-#: Title and message of mistakes whose text in the catalogue contains a line of a solution.
-OTHER_WORDS = {
-    "super-init-missing": (
-        "the base class is not set up",
-        "The constructor makes layers or parameters before `nn.Module` has been set up, so PyTorch "
-        "has nowhere to keep them. Call the base class's own constructor first, in `__init__`.",
-    ),
-}
-
-_PATHS = {"query": "W_query", "key": "W_key", "value": "W_value", "output": "out_proj"}
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """A public input of one name: what the chain gets, and what the student's code gets."""
-
-    given: Given
-    told: Mapping[str, object]
 
 
 def mistakes_json(assignment: Assignment) -> str:
@@ -63,14 +46,15 @@ def mistakes_json(assignment: Assignment) -> str:
 
 @cache
 def _mistakes(assignment: Assignment) -> str:
-    sample = Sample(PUBLIC)
+    sample = (hook(assignment, "sample_of") or Sample)(PUBLIC)
+    declared = hidden_checks(assignment).declared
     names: list[str] = []
     words: list[str] = []
     for stage in assignment.stages:
-        catalogue = load_catalogue(stage.misconceptions)
+        catalogue = stage_catalogue(assignment, stage)
         words.append(f"  {_line(stage.id)}: {_words(stage, catalogue)}")
         for name, chain in catalogue.chains.items():
-            probes = probes_of(name, sample)
+            probes = declared[name].probes(sample)
             if probes:
                 names.append(f"  {_line(name)}: {_table(name, chain, catalogue, probes)}")
     return (
@@ -80,111 +64,6 @@ def _mistakes(assignment: Assignment) -> str:
         + ",\n".join(words)
         + "\n }\n}\n"
     )
-
-
-# Public inputs ------------------------------------------------------------------------------
-
-
-def probes_of(name: str, sample: Sample) -> tuple[Probe, ...]:
-    """The public inputs of a name; empty if its mistakes are recognised in another way."""
-    match name:
-        case "attention_scores" | "context_vector":
-            tokens = _short(sample.numbers("tokens", 5, 3, reach=1.5))
-            return (_call(Given(tokens=tokens, query=tokens[1]), tokens[1], tokens),)
-        case "softmax":
-            return tuple(
-                _call(Given(scores=each), each)
-                for each in (
-                    _short(sample.numbers("matrix", 4, 4, reach=3.0)),
-                    _short(sample.numbers("stack", 2, 3, 5, reach=3.0)),
-                )
-            )
-        case "attention_weights" | "context_vectors":
-            shapes = ((5, 3), (4, 4))
-            inputs = [_short(sample.numbers("tokens", *shape, reach=1.5)) for shape in shapes]
-            return tuple(_call(Given(tokens=each), each) for each in inputs)
-        case "causal_mask":
-            return (Probe(Given(count=5), {"arguments": [5]}),)
-        case "renormalized_weights" | "masked_weights":
-            scores = _short(sample.numbers("scores", 5, 5, reach=3.0))
-            return (_call(Given(scores=scores), scores),)
-        case "SelfAttention_v1" | "SelfAttention_v2":
-            sizes = (Sizes(d_in=4, d_out=3, tokens=5), Sizes(d_in=4, d_out=4, tokens=5))
-            return tuple(_module(name, each, sample) for each in sizes)
-        case "CausalAttention" | "MultiHeadAttention" | "MultiHeadAttentionWrapper":
-            heads = 0 if name == "CausalAttention" else 2
-            wide = 6 if name == "MultiHeadAttention" else 3
-            oblong = Sizes(4, wide, tokens=5, batch=3, context_length=8, heads=heads)
-            square = Sizes(wide, wide, tokens=5, batch=3, context_length=8, heads=heads)
-            full = Sizes(4, wide, tokens=7, batch=3, context_length=7, heads=heads)
-            if name == "MultiHeadAttentionWrapper":
-                return (_wrapper(oblong, sample),)
-            alike = 2 if heads else 5  # dimensions that broadcasting cannot tell apart
-            equal = Sizes(4, wide, tokens=alike, batch=alike, context_length=8, heads=heads)
-            return tuple(_module(name, each, sample) for each in (oblong, square, full, equal))
-    return ()
-
-
-def _call(given: Given, *arguments: Tensor) -> Probe:
-    return Probe(given, {"arguments": [rounded(each, DIGITS) for each in arguments]})
-
-
-def _short(tensor: Tensor) -> Tensor:
-    """The tensor as it will be read back, rounded."""
-    return torch.tensor(rounded(tensor, DIGITS), dtype=torch.float64)
-
-
-def _module(name: str, sizes: Sizes, sample: Sample) -> Probe:
-    tokens = _short(sample.tokens(name, sizes))
-    weights = {role: _short(each) for role, each in sample.weights(name, sizes).items()}
-    given = Given(
-        tokens=tokens,
-        weights=weights,
-        heads=max(sizes.heads, 1),
-        context_length=sizes.context_length,
-    )
-    return Probe(given, _told(sizes, tokens, {"": weights}))
-
-
-def _wrapper(sizes: Sizes, sample: Sample) -> Probe:
-    """Heads with weights of their own; the right chain computes what each returns."""
-    causal = load_catalogue("autograder.attention.misconceptions.causal").chains["CausalAttention"]
-    single = Sizes(
-        sizes.d_in, sizes.d_out, sizes.tokens, sizes.batch, context_length=sizes.context_length
-    )
-    tokens = _short(sample.tokens("head 0", single))
-    heads: dict[str, dict[str, Tensor]] = {}
-    parts = []
-    for number in range(sizes.heads):
-        drawn = sample.weights(f"head {number}", single)
-        weights = {role: _short(each) for role, each in drawn.items()}
-        heads[f"heads.{number}."] = weights
-        parts.append(run(causal, Given(tokens=tokens, weights=weights)))
-    return Probe(Given(tokens=tokens, parts=tuple(parts)), _told(sizes, tokens, heads))
-
-
-def _told(
-    sizes: Sizes, tokens: Tensor, weights: Mapping[str, Mapping[str, Tensor]]
-) -> dict[str, object]:
-    arguments: dict[str, object] = {"d_in": sizes.d_in, "d_out": sizes.d_out}
-    if sizes.context_length:
-        arguments |= {"context_length": sizes.context_length, "dropout": 0.0}
-    if sizes.heads:
-        arguments["num_heads"] = sizes.heads
-    return {
-        "sizes": arguments,
-        "weights": {
-            prefix + _path(role): rounded(weight, DIGITS)
-            for prefix, each in weights.items()
-            for role, weight in each.items()
-        },
-        "arguments": [rounded(tokens, DIGITS)],
-    }
-
-
-def _path(role: str) -> str:
-    layer, _, bias = role.partition("_")
-    return _PATHS[layer] + (".bias" if bias else "")
 
 
 # What comes out -----------------------------------------------------------------------------
@@ -296,10 +175,10 @@ def _words(stage: Stage, catalogue: Catalogue) -> str:
 
 def _told_of(stage: Stage, entry: Misconception) -> dict[str, str]:
     sections = {criterion.id: criterion.section for criterion in stage.criteria}
-    title, message = OTHER_WORDS.get(entry.id, (entry.title, entry.message))
+    words = entry.text.outside or entry.text
     return {
-        "title": title,
-        "message": message,
+        "title": words.title,
+        "message": words.message,
         "section": sections.get(entry.criterion, ""),
     }
 

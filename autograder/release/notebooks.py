@@ -30,7 +30,7 @@ sys.path.insert(0, "..")
 from selfcheck import check"""
 
 FROM_BEFORE = (
-    "`{names}` comes from `attention/{module}.py`. If you wrote it in that stage's notebook, put "
+    "`{names}` comes from `{package}/{module}.py`. If you wrote it in that stage's notebook, put "
     "your code in the cell below in place of the import."
 )
 
@@ -106,7 +106,9 @@ def _code(
         if isinstance(node, ast.Import | ast.ImportFrom):
             if isinstance(node, ast.ImportFrom) and node.level:
                 names = ", ".join(each.name for each in node.names)
-                told = FROM_BEFORE.format(names=names, module=node.module)
+                told = FROM_BEFORE.format(
+                    names=names, package=assignment.solutions.name, module=node.module
+                )
                 source = f"from {assignment.solutions.name}.{node.module} import {names}"
                 yield new_markdown_cell(told)
                 yield new_code_cell(source)

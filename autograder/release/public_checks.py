@@ -1,6 +1,6 @@
 """The public checks as notebooks have them, made from those of the template.
 
-A notebook has neither student modules nor pytest: `causal.softmax` becomes `softmax`, and fixtures
+A notebook has neither student modules nor pytest: `stage.function` becomes `function`, and fixtures
 and settings are filled in by `public_check`, which a cell near the top defines. The checks
 themselves stay word for word.
 """
@@ -97,7 +97,8 @@ def shared_cell(assignment: Assignment) -> str:
             texts.append(_edited(source, node, [], file))
     body = textwrap.indent("\n\n".join(texts), "    ")
     names = ", ".join(f'"{name}": {name}' for name in fixtures)
-    imports = "\n".join(_imports(module, "\n\n".join(texts)))
+    package = assignment.solutions.name
+    imports = "\n".join(_imports(module, "\n\n".join(texts), package))
     return _SHARED.format(imports=imports, fixtures=body, names=names)
 
 
@@ -131,6 +132,7 @@ class _Reader:
 
     def __init__(self, assignment: Assignment, stage: Stage, file: Path) -> None:
         self._names = assignment.names
+        self._package = assignment.solutions.name
         self._modules = {each.module for each in assignment.stages}
         self._file = file
         self._source = file.read_text(encoding="utf-8")
@@ -163,7 +165,12 @@ class _Reader:
         used = _identifiers(whole)
         subjects = tuple(name for name in self._names if name in used)
         return PublicCheck(
-            node.name, subjects, _imports(self._module, whole), leans_on, source, settings
+            node.name,
+            subjects,
+            _imports(self._module, whole, self._package),
+            leans_on,
+            source,
+            settings,
         )
 
     def _settings(self, node: ast.FunctionDef) -> Iterator[tuple[str, str]]:
@@ -251,13 +258,13 @@ def _edited(source: str, node: Definition, edits: list[Edit], file: Path) -> str
     return text
 
 
-def _imports(module: ast.Module, text: str) -> tuple[str, ...]:
+def _imports(module: ast.Module, text: str, package: str) -> tuple[str, ...]:
     """The imports of a file that a text needs, without pytest and the student's own modules."""
     used = _identifiers(text)
     found = ["import unittest"] if "unittest" in used else []
     for node in module.body:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            own = isinstance(node, ast.ImportFrom) and node.module in ("attention", None)
+            own = isinstance(node, ast.ImportFrom) and node.module in (package, None)
             kept = [
                 each
                 for each in node.names

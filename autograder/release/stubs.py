@@ -32,7 +32,7 @@ class Region(NamedTuple):
 class Body(NamedTuple):
     """The lines of a function's body without its docstring, and the function's name."""
 
-    owner: str  # such as `softmax` or `CausalAttention.forward`
+    owner: str  # such as `function` or `Class.forward`
     first: int
     last: int
     column: int

@@ -8,11 +8,12 @@ template folder; a template that is built elsewhere gets copies of them.
 
 import re
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import autograder
 from autograder.assignment.assignment import Assignment, Stage
-from autograder.attention.figures import figure_files
+from autograder.assignment.subject import hook
 from autograder.errors import InternalError, UsageError
 from autograder.release import stubs
 from autograder.release.course import course_json
@@ -112,7 +113,8 @@ def figures_shown(assignment: Assignment) -> dict[str, str]:
     Raises:
         UsageError: A handout shows a figure that the kit does not draw.
     """
-    drawn = figure_files()
+    draw = hook(assignment, "figure_files")
+    drawn: Mapping[str, str] = draw() if draw is not None else {}
     shown: dict[str, str] = {}
     for stage in assignment.stages:
         for name in re.findall(rf"\]\({FIGURES}/([^)]+)\)", _read(stage.handout)):

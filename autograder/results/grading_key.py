@@ -6,13 +6,14 @@ stored one is used again. If any part of the key has changed, the submission is 
 
 import hashlib
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import msgspec
 
 from autograder.assignment.assignment import FILE_NAME, PACKAGE, Assignment
+from autograder.assignment.subject import subject_files
 
 #: The rooms in which a change can change a result. What students and teachers read is made from
 #: results, and changes none; checks and misconceptions have a part of the key to themselves.
@@ -26,7 +27,6 @@ GRADING = (
     "scoring",
     "submissions",
 )
-SUBJECT = "attention"
 
 
 class GradingKey(msgspec.Struct, frozen=True):
@@ -60,14 +60,16 @@ def grading_key(assignment: Assignment, secret: bytes = b"") -> GradingKey:
         assignment: The assignment, whose files are read.
         secret: The course's secret; only a digest of it goes into the key.
     """
-    checks = PACKAGE / SUBJECT / "checks"
-    misconceptions = PACKAGE / SUBJECT / "misconceptions"
+    subject = subject_files(assignment)
+    mistakes = _places_of_mistakes(assignment)
+    misconceptions = {path: file for path, file in subject.items() if path.startswith(mistakes)}
+    checks = {path: file for path, file in subject.items() if path not in misconceptions}
     kit = (file for room in GRADING for file in (PACKAGE / room).rglob("*.py"))
     return GradingKey(
         assignment=_digest(assignment.folder, [assignment.folder / FILE_NAME]),
         solutions=_digest(assignment.solutions, assignment.solutions.rglob("*.py")),
-        checks=_digest(checks, checks.rglob("*.py")),
-        misconceptions=_digest(misconceptions, _written_in(misconceptions)),
+        checks=_digest_of(checks),
+        misconceptions=_digest_of(misconceptions),
         kit=_digest(PACKAGE, kit),
         limits=hashlib.sha256(msgspec.json.encode(assignment.limits)).hexdigest(),
         secret=hashlib.sha256(b"attention autograder secret:" + secret).hexdigest(),
@@ -94,16 +96,24 @@ def _version_of(distribution: str) -> str:
         return "not installed"
 
 
-def _written_in(folder: Path) -> Iterator[Path]:
-    """Code and texts."""
-    yield from folder.rglob("*.py")
-    yield from folder.rglob("*.toml")
+def _places_of_mistakes(assignment: Assignment) -> tuple[str, ...]:
+    """How the paths of misconceptions begin: those of their modules, or of folders of their own."""
+    places = []
+    for stage in assignment.stages:
+        *folders, module = stage.misconceptions.split(".")
+        own = any(each == "misconceptions" for each in folders)
+        places.append("/".join(folders) + "/" if own else "/".join((*folders, f"{module}.py")))
+    return tuple(places)
 
 
 def _digest(folder: Path, files: Iterable[Path]) -> str:
+    return _digest_of({file.relative_to(folder).as_posix(): file for file in files})
+
+
+def _digest_of(files: Mapping[str, Path]) -> str:
     state = hashlib.sha256()
-    for file in sorted(files):
+    for path, file in sorted(files.items()):
         data = file.read_bytes()
-        state.update(b"%b:%d:" % (str(file.relative_to(folder)).encode(), len(data)))
+        state.update(b"%b:%d:" % (path.encode(), len(data)))
         state.update(data)
     return state.hexdigest()

@@ -46,7 +46,6 @@ class NameStatus:
 
 
 NOWHERE_FINITE = "no finite number came back"
-INDEPENDENT = "The result does not depend on the scores between tokens: this is no attention."
 
 
 def is_base(outcome: Outcome) -> bool:
@@ -81,13 +80,19 @@ def name_status_of(
         found, partial = Explanation(), True
     if found is not None and found.null is not None:
         return _null(name, found.null)
-    independent = any(
-        outcome.check.kind == "dependence" and outcome.status == "failed" and outcome.shape is None
-        for outcome in outcomes
+    independent = next(
+        (
+            outcome.check.told
+            for outcome in outcomes
+            if outcome.check.kind == "dependence"
+            and outcome.status == "failed"
+            and outcome.shape is None
+        ),
+        None,
     )
     # With several steps a mistake may leave so little of the scores that they hardly show.
-    if independent and (found is None or len(catalogue.chains[name].steps) == 1):
-        return NameStatus(name, "null", status="failed", text=INDEPENDENT)
+    if independent is not None and (found is None or len(catalogue.chains[name].steps) == 1):
+        return NameStatus(name, "null", status="failed", text=independent)
     if (
         found is not None
         and found.misconceptions

@@ -13,7 +13,7 @@ from torch import Tensor
 from autograder.assignment.assignment import Assignment, Stage
 from autograder.checks.evidence import Evidence, Recorded, References
 from autograder.checks.kept import Kept
-from autograder.diagnosis.catalogue import load_catalogue
+from autograder.diagnosis.catalogue import stage_catalogue
 from autograder.results.details import Comparison, Numbers
 from autograder.results.result import Result
 from autograder.scoring.student_messages import call_in_words
@@ -26,7 +26,7 @@ DIGITS = 4
 def titles_of(assignment: Assignment, result: Result) -> dict[str, str]:
     """The titles of the misconceptions that a result names, by id."""
     return {
-        each: load_catalogue(assignment.stage(stage.id).misconceptions).named(each).title
+        each: stage_catalogue(assignment, assignment.stage(stage.id)).named(each).title
         for stage in result.stages
         for criterion in stage.criteria
         for each in criterion.misconceptions
@@ -51,16 +51,18 @@ def comparisons(
         if not entry.right:
             wrong.setdefault(entry.check.name, entry)
     return tuple(
-        _comparison(stage, wrong[name], references)
+        _comparison(assignment, stage, wrong[name], references)
         for stage in assignment.stages
         for name in stage.names
         if name in wrong
     )
 
 
-def _comparison(stage: Stage, entry: Recorded, references: References) -> Comparison:
+def _comparison(
+    assignment: Assignment, stage: Stage, entry: Recorded, references: References
+) -> Comparison:
     given = entry.observation.given
-    chain = load_catalogue(stage.misconceptions).chains[entry.check.name]
+    chain = stage_catalogue(assignment, stage).chains[entry.check.name]
     expected = references.of(entry.check.name, chain, given).output
     found = entry.observation.value
     return Comparison(

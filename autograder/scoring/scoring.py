@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import structs
 
 from autograder.assignment.assignment import Assignment, Criterion, Share, Stage
-from autograder.attention.checks.tie_breaks import TieBreaks
 from autograder.checks.evidence import Evidence, Recorded, by_name
 from autograder.checks.session import CheckSession
-from autograder.diagnosis.catalogue import Catalogue, load_catalogue
+from autograder.checks.tie_breaks import TieBreaks
+from autograder.diagnosis.catalogue import Catalogue, stage_catalogue
 from autograder.diagnosis.explain import borne_out, separated
 from autograder.diagnosis.fingerprint import Fingerprint, plain, trace_of
 from autograder.results.result import (
@@ -79,7 +79,7 @@ def score(
 def _witnesses(
     assignment: Assignment, stage: Stage, evidence: Evidence, further: TieBreaks | None
 ) -> dict[str, Witness]:
-    catalogue = load_catalogue(stage.misconceptions)
+    catalogue = stage_catalogue(assignment, stage)
     outcomes_of, recorded_of = by_name(evidence.outcomes), by_name(evidence.recorded)
     found = {}
     for name in stage.names:

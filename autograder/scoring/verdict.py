@@ -77,6 +77,9 @@ class Witness:
         """The checks that give evidence on this share."""
         chain = self.catalogue.chains.get(self.standing.name)
         in_chain = chain is not None and criterion in chain.names and aspect is None
+        if chain is not None and not chain.steps and aspect is None:
+            # Compared as a whole: evidence on whatever has no check of its own.
+            in_chain = not any(criterion in each.check.criteria for each in self.outcomes)
         return tuple(
             outcome
             for outcome in self.outcomes
@@ -102,7 +105,8 @@ class Witness:
             return False
         if is_base(outcome):
             # What the standing says of it decides, but for what the check itself has named.
-            return outcome.misconception is not None
+            chain = self.catalogue.chains[self.standing.name]
+            return outcome.misconception is not None or not chain.steps
         records = [entry for entry in self.recorded if entry.check_id == outcome.check_id]
         if kind == "explained":
             if standing_raises(self.standing, outcome) or self._recognised_in(outcome):
@@ -216,7 +220,7 @@ class Witness:
                     return Verdict(
                         "failed",
                         self._spoke(criterion, None),
-                        mistakes=self._library_named(),
+                        mistakes=self._library_named(rule),
                         text=(
                             f"A library function does this step's work (the operator "
                             f"`{bare(operator)}` was run). The task is to write it yourself."
@@ -226,16 +230,14 @@ class Witness:
 
     def sizes_built_in(self) -> tuple[Misconception, ...]:
         """The catalogue's entry for code that runs with some sizes only."""
-        return tuple(
-            entry for entry in self.catalogue.misconceptions if entry.id == "sizes-hard-coded"
-        )
+        return tuple(entry for entry in self.catalogue.misconceptions if entry.id == SIZES_BUILT_IN)
 
-    def _library_named(self) -> tuple[Misconception, ...]:
+    def _library_named(self, rule: Forbidden) -> tuple[Misconception, ...]:
         """The catalogue's entry for a library's call, where it has one for this name."""
         return tuple(
             entry
             for entry in self.catalogue.misconceptions
-            if entry.id == "library-attention" and self.standing.name in entry.names
+            if entry.id == rule.misconception and self.standing.name in entry.names
         )
 
     def _unseen(self, criterion: str, aspect: str | None, spoke: tuple[Outcome, ...]) -> Verdict:
@@ -260,6 +262,9 @@ class Witness:
             status = standing.status
         return Verdict(status, spoke, text=standing.text)
 
+
+#: The id under which a catalogue has code that runs with some sizes only.
+SIZES_BUILT_IN = "sizes-hard-coded"
 
 UNSTEADY = "two calls with the same input gave different results, so nothing could be compared"
 

@@ -29,10 +29,12 @@ _SEEN_AT_MOST = 400  # files of an entry that are looked into
 _BYTES_AT_MOST = 1_000_000
 
 
-def look_at_class(folder: Path, entries: Sequence[Entry], modules: Iterable[str]) -> None:
+def look_at_class(
+    folder: Path, entries: Sequence[Entry], modules: Iterable[str], package: str
+) -> None:
     """`UsageError` where a folder is no class with a student an entry; the line says what it is.
 
-    `modules`: the files of which one student's work consists.
+    `modules`: the files of which one student's work consists; `package`: the folder they are in.
     """
     if not folder.is_dir():
         return
@@ -40,7 +42,7 @@ def look_at_class(folder: Path, entries: Sequence[Entry], modules: Iterable[str]
     if not plain:
         return
     _no_parts(folder, plain)
-    _no_single_student(folder, plain, frozenset(modules))
+    _no_single_student(folder, plain, frozenset(modules), package)
     _no_sections(folder, plain)
 
 
@@ -66,12 +68,14 @@ def _no_parts(folder: Path, entries: Sequence[Entry]) -> None:
         )
 
 
-def _no_single_student(folder: Path, entries: Sequence[Entry], modules: frozenset[str]) -> None:
+def _no_single_student(
+    folder: Path, entries: Sequence[Entry], modules: frozenset[str], package: str
+) -> None:
     files = {each.path.stem for each in entries if suffix_of(each.path.name) == ".py"}
     packages = [
         each.name
         for each in entries
-        if each.path.is_dir() and _holds_modules(each.path, modules) and each.name == "attention"
+        if each.path.is_dir() and _holds_modules(each.path, modules) and each.name == package
     ]
     found = sorted(files & modules) if len(files & modules) > 1 else packages
     if found:

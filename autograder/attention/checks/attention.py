@@ -16,9 +16,10 @@ from torch import Tensor
 
 from autograder.attention.checks.roles import CONTRACT
 from autograder.attention.checks.subject import Subject, build
+from autograder.attention.names import Module
+from autograder.attention.sample import Sample, Sizes, all_alike, doubled, one_hot
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require, told_shape
-from autograder.checks.sample import Sample, Sizes, all_alike, doubled, one_hot
 from autograder.diagnosis.compare import difference, same
 from autograder.sandbox.host.asking import Counted
 from autograder.sandbox.host.student import Student
@@ -96,11 +97,11 @@ def identity_weights(sample: Sample, sizes: Sizes, copies: int = 1) -> dict[str,
     Needs `d_in = T` and `d_out = H * copies * T`: each head's values are `copies` identities side
     by side, the output projection is the identity without bias.
     """
-    heads = max(sizes.heads, 1)
     weights = {
-        role: sample.numbers(f"mild:{role}", sizes.d_in, sizes.d_out) for role in ("query", "key")
+        role: sample.numbers(f"mild:{role}", sizes.d_in, sizes.width(role))
+        for role in ("query", "key")
     }
-    weights["value"] = identities(sizes.d_in, heads * copies)
+    weights["value"] = identities(sizes.d_in, sizes.key_heads * copies)
     if sizes.heads:
         weights["output"] = one_hot(sizes.d_out)
         weights["output_bias"] = zeros(sizes.d_out)
@@ -120,11 +121,17 @@ def zeros(size: int) -> Tensor:
 
 
 def seen_weights(
-    student: Student, sample: Sample, name: str, tokens: int, heads: int = 0, batch: int = 0
+    student: Student,
+    sample: Sample,
+    declared: Module,
+    tokens: int,
+    heads: int = 0,
+    batch: int = 0,
 ) -> Tensor:
     """The attention weights of a module in eval mode: `(..., T, T)`, heads in front."""
     parts = max(heads, 1)
-    sizes = Sizes(
+    sizes = replace(
+        declared.sizes["usual"],
         d_in=tokens,
         d_out=parts * tokens,
         tokens=tokens,
@@ -132,7 +139,7 @@ def seen_weights(
         context_length=tokens + 3 if batch else 0,
         heads=heads,
     )
-    subject = build(student, sample, name, sizes, weights=identity_weights(sample, sizes))
+    subject = build(student, sample, declared, sizes, weights=identity_weights(sample, sizes))
     seen = subject(one_hot(tokens, batch))
     require(
         seen.shape[-1] == parts * tokens and seen.shape[-2] == tokens,
@@ -212,7 +219,7 @@ def values_enter_linearly(subject: Subject, sample: Sample, tokens: Tensor) -> N
     )
 
 
-def scaled_by_root(student: Student, sample: Sample, name: str, sizes: Sizes) -> None:
+def scaled_by_root(student: Student, sample: Sample, declared: Module, sizes: Sizes) -> None:
     """Scores known in advance: the logarithm of two weights' ratio is their gap / sqrt(d_k).
 
     The same scores are made once with all features of a head and compared for two head sizes.
@@ -225,16 +232,17 @@ def scaled_by_root(student: Student, sample: Sample, name: str, sizes: Sizes) ->
         shape = replace(sizes, d_in=tokens, d_out=width, tokens=tokens)
         first = torch.zeros(tokens, width)
         first[:, ::size] = 1.0
+        keys = first[:, : shape.key_width]
         weights = {
             "query": first,
-            "key": first * torch.tensor([0.0, 1.0, 2.0, 3.0]).unsqueeze(-1),
+            "key": keys * torch.tensor([0.0, 1.0, 2.0, 3.0]).unsqueeze(-1),
             "value": torch.eye(tokens, width),
         }
         if sizes.heads:
-            weights["value"] = torch.cat([torch.eye(tokens, size)] * parts, dim=-1)
+            weights["value"] = torch.cat([torch.eye(tokens, size)] * shape.key_heads, dim=-1)
             weights["output"] = torch.eye(width)
             weights["output_bias"] = torch.zeros(width)
-        subject = build(student, sample, name, shape, weights=weights)
+        subject = build(student, sample, declared, shape, weights=weights)
         seen = subject(one_hot(tokens, batch=1 if sizes.batch else 0))
         last = seen.reshape(-1, seen.shape[-1])[tokens - 1, :tokens]
         gaps.append(last.clamp_min(1e-30).log().diff())

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu, layer_norm
 
-from autograder.checks.sample import Sample
+from autograder.attention.sample import Sample
 
 
 def gpt_block(sample: Sample, tokens: Tensor, attention: Callable[[Tensor], Tensor]) -> Tensor:

@@ -5,16 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from autograder.attention import words
 from autograder.attention.chain import Given, future
 from autograder.attention.checks import attention
+from autograder.attention.checks.causal_modules import NAMES as MODULES
 from autograder.attention.checks.causal_modules import ONE as CAUSAL
-from autograder.attention.checks.causal_modules import SIZES
 from autograder.attention.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
 from autograder.attention.checks.subject import build
+from autograder.attention.misconceptions.causal import CHAINS
+from autograder.attention.misconceptions.trainable import ATTENDS
+from autograder.attention.names import Function
+from autograder.attention.sample import Sample
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require
 from autograder.checks.marks import cases, criterion, dependence, own, setting, values
-from autograder.checks.sample import Sample
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import Student
 
@@ -39,7 +43,34 @@ def renormalized_weights(scores):
 
 BY_WEIGHTS = ("renormalized_weights", "masked_weights")
 
-USUAL = SIZES[CAUSAL]["usual"]
+USUAL = MODULES[CAUSAL].sizes["usual"]
+
+
+def _by_weights(name: str) -> Function:
+    return Function(
+        name,
+        CHAINS[name],
+        further=lambda sample: [
+            Given(scores=sample.numbers("further", size, size, reach=4.0)) for size in (2, 3, 17)
+        ],
+        public=lambda sample: [
+            Given(scores=words.short(sample.numbers("scores", 5, 5, reach=3.0)))
+        ],
+        shown=Given(scores=words.INPUTS @ words.INPUTS.T),
+    )
+
+
+NAMES = {
+    "causal_mask": Function(
+        "causal_mask",
+        CHAINS["causal_mask"],
+        further=lambda sample: [Given(count=count) for count in (2, 3, 17)],
+        public=lambda sample: [Given(count=5)],
+        shown=Given(count=len(words.WORDS)),
+        shares=False,
+    ),
+    **{name: _by_weights(name) for name in BY_WEIGHTS},
+}
 
 
 # causal_mask --------------------------------------------------------------------------------
@@ -87,7 +118,7 @@ def weights_are_the_softmax_of_what_may_be_seen(
     observe(given, lambda: getattr(student, name).ask(given.scores, **observe.counted))
 
 
-@dependence(of=BY_WEIGHTS)
+@dependence(of=BY_WEIGHTS, told=ATTENDS)
 def other_scores_give_other_weights(name: str, student: Student, sample: Sample) -> None:
     """The result depends on the scores."""
     proxy = getattr(student, name)
@@ -148,13 +179,13 @@ def scores_are_left_alone(name: str, student: Student, sample: Sample) -> None:
 @criterion("softmax", of=CAUSAL)
 def weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> None:
     """With the identity as values the output shows the weights: each row sums to 1."""
-    rows_sum_to_one(attention.seen_weights(student, sample, CAUSAL, tokens=6, batch=2))
+    rows_sum_to_one(attention.seen_weights(student, sample, MODULES[CAUSAL], tokens=6, batch=2))
 
 
 @criterion("form", of=CAUSAL)
 def texts_of_a_batch_do_not_mix(student: Student, sample: Sample) -> None:
     """The output for a sequence does not depend on the other sequences of the batch."""
-    subject = build(student, sample, CAUSAL, USUAL)
+    subject = build(student, sample, MODULES[CAUSAL], USUAL)
     tokens = sample.tokens("strong", USUAL)
     together, alone = subject.answers((tokens, None), (tokens[1:], None))
     require(

@@ -26,8 +26,9 @@ from torch import Tensor
 from autograder.attention.chain import Given, Values
 from autograder.attention.checks.attention import identity_weights
 from autograder.attention.checks.subject import build
+from autograder.attention.names import Module
+from autograder.attention.sample import Sample, Sizes, one_hot
 from autograder.checks.failures import CheckFailed, require
-from autograder.checks.sample import Sample, Sizes, one_hot
 from autograder.diagnosis.chain import Chain
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation
@@ -99,9 +100,11 @@ class Seen:
         return dataclasses.replace(self, kept=kept, trained=trained, again=kept)
 
 
-def watched(student: Student, sample: Sample, name: str, heads: int, rate: float) -> Seen:
+def watched(student: Student, sample: Sample, declared: Module, rate: float) -> Seen:
     """Run a module with dropout `rate` on one-hot tokens, in eval and in training mode."""
-    sizes = Sizes(
+    heads = declared.heads_to_watch
+    sizes = structs.replace(
+        declared.sizes["usual"],
         d_in=TOKENS,
         d_out=max(heads, 1) * 2 * TOKENS,
         tokens=TOKENS,
@@ -110,7 +113,7 @@ def watched(student: Student, sample: Sample, name: str, heads: int, rate: float
         heads=heads,
     )
     weights = identity_weights(sample, sizes, copies=2)
-    subject = build(student, sample, name, sizes, dropout=rate, weights=weights)
+    subject = build(student, sample, declared, sizes, dropout=rate, weights=weights)
     tokens = one_hot(TOKENS, BATCH)
     kept, trained, again = subject.in_modes(tokens, (False, True, False))
     return Seen(kept, trained, again, rate, heads, subject.given(tokens), sample)
@@ -283,9 +286,11 @@ def nothing_is_dropped_in_eval(seen: Seen) -> None:
     )
 
 
-def rate_zero_drops_nothing(student: Student, sample: Sample, name: str, sizes: Sizes) -> None:
+def rate_zero_drops_nothing(
+    student: Student, sample: Sample, declared: Module, sizes: Sizes
+) -> None:
     """With a rate of 0 training and eval mode give the same."""
-    subject = build(student, sample, name, sizes)
+    subject = build(student, sample, declared, sizes)
     tokens = sample.tokens("strong", sizes)
     kept, trained = subject.in_modes(tokens, (False, True))
     require(

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from autograder.attention.checks.roles import Roles, RolesUnknown, roles_of
 from autograder.attention.checks.subject import make, make_each, settle, shapes_of, tensor_of
+from autograder.attention.sample import Sample, Sizes
 from autograder.checks.check_spec import BuiltOn
 from autograder.checks.failures import CheckFailed
-from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.asking import Counted
 from autograder.sandbox.host.student import ModuleProxy, Reply, Student, StudentFault

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import torch
@@ -12,20 +13,19 @@ from autograder.attention.checks import attention
 from autograder.attention.checks.attention import matches
 from autograder.attention.checks.block import gpt_block
 from autograder.attention.checks.causal_modules import MANY as MHA
-from autograder.attention.checks.causal_modules import SIZES
+from autograder.attention.checks.causal_modules import NAMES as MODULES
 from autograder.attention.checks.functions import rows_sum_to_one
 from autograder.attention.checks.subject import build, constructor_arguments
-from autograder.attention.misconceptions.multi_head import CHAINS
+from autograder.attention.names import Module
+from autograder.attention.sample import Sample, Sizes
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require, told_shape
 from autograder.checks.marks import cases, criterion, own, setting
-from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import difference, same
 from autograder.sandbox.host.student import Student, StudentRaised
 
-USUAL = SIZES[MHA]["usual"]
-SQUARE = SIZES[MHA]["square"]
+SQUARE = MODULES[MHA].sizes["square"]
 
 
 def only_head(weights: dict[str, Tensor], sizes: Sizes, head: int, role: str) -> dict[str, Tensor]:
@@ -37,35 +37,40 @@ def only_head(weights: dict[str, Tensor], sizes: Sizes, head: int, role: str) ->
 
 
 @criterion("split", of=MHA)
-def a_head_owns_neighbouring_columns(student: Student, sample: Sample) -> None:
+def a_head_owns_neighbouring_columns(declared: Module, student: Student, sample: Sample) -> None:
     """Other queries in one head's columns change that head's part of the output and no other."""
-    subject = build(student, sample, MHA, USUAL)
-    tokens = sample.tokens("strong", USUAL)
+    usual = declared.sizes["usual"]
+    subject = build(student, sample, declared, usual)
+    tokens = sample.tokens("strong", usual)
     weights = dict(subject.weights)
-    plain = only_head(only_head(weights, USUAL, 1, "query"), USUAL, 1, "query")
-    before, after = subject.answers((tokens, plain), (tokens, only_head(plain, USUAL, 1, "query")))
-    require(before.shape == (2, 6, 15), f"shape {told_shape(before.shape)}", "shape (2, 6, 15)")
-    parts = zip(before.split(5, dim=-1), after.split(5, dim=-1), strict=True)
+    plain = only_head(only_head(weights, usual, 1, "query"), usual, 1, "query")
+    before, after = subject.answers((tokens, plain), (tokens, only_head(plain, usual, 1, "query")))
+    shape = (*tokens.shape[:-1], usual.d_out)
+    require(
+        before.shape == shape, f"shape {told_shape(before.shape)}", f"shape {told_shape(shape)}"
+    )
+    parts = zip(*(each.split(usual.head_size, dim=-1) for each in (before, after)), strict=True)
     moved = [difference(other, part) > 1e-3 for part, other in parts]
     require(
-        moved == [False, True, False],
+        moved == [head == 1 for head in range(usual.heads)],
         "a change in one head's columns that shows in another head",
         "heads of neighbouring columns that do not touch each other",
     )
 
 
 @criterion("split", "merge", of=MHA)
-def split_heads_equal_stacked_heads(student: Student, sample: Sample) -> None:
+def split_heads_equal_stacked_heads(declared: Module, student: Student, sample: Sample) -> None:
     """With the identity as output projection, the parts are what separate heads give."""
-    subject = build(student, sample, MHA, USUAL)
-    width = USUAL.d_out
-    plain = {**subject.weights, "output": torch.eye(width), "output_bias": torch.zeros(width)}
-    tokens = sample.tokens("strong", USUAL)
+    usual = declared.sizes["usual"]
+    subject = build(student, sample, declared, usual)
+    plain = unmixed(subject.weights, usual)
+    tokens = sample.tokens("strong", usual)
     joined = subject.with_weights(plain)(tokens)
     stacked = []
-    for head in range(USUAL.heads):
-        columns = slice(head * USUAL.head_size, (head + 1) * USUAL.head_size)
-        query, key, value = (tokens @ plain[role][:, columns] for role in ("query", "key", "value"))
+    for head in range(usual.heads):
+        own, shared = columns_of(usual, head), columns_of(usual, head_of_keys(usual, head))
+        query = tokens @ plain["query"][:, own]
+        key, value = (tokens @ plain[role][:, shared] for role in ("key", "value"))
         stacked.append(
             nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
         )
@@ -76,13 +81,29 @@ def split_heads_equal_stacked_heads(student: Student, sample: Sample) -> None:
     )
 
 
+def columns_of(sizes: Sizes, head: int) -> slice:
+    """The columns of one head."""
+    return slice(head * sizes.head_size, (head + 1) * sizes.head_size)
+
+
+def head_of_keys(sizes: Sizes, head: int) -> int:
+    """Which of the heads that have keys of their own a head looks at."""
+    return head * sizes.key_heads // sizes.heads
+
+
+def unmixed(weights: Mapping[str, Tensor], sizes: Sizes) -> dict[str, Tensor]:
+    """The same weights, with an output projection that does nothing."""
+    width = sizes.d_out
+    return {**weights, "output": torch.eye(width), "output_bias": torch.zeros(width)}
+
+
 @own("split", of=MHA, aspect="no loop over heads")
-def no_loop_over_the_heads(student: Student, sample: Sample) -> None:
+def no_loop_over_the_heads(declared: Module, student: Student, sample: Sample) -> None:
     """The number of matrix products and softmaxes does not grow with the number of heads."""
     counts = []
     for heads in (2, 8):
-        sizes = replace(USUAL, d_out=16, heads=heads)
-        subject = build(student, sample, MHA, sizes, label="counted")
+        sizes = replace(declared.sizes["usual"], d_out=16, heads=heads)
+        subject = build(student, sample, declared, sizes, label="counted")
         reply = subject.module.ask(sample.tokens("counted", sizes), operators=True)
         counts.append(sum(reply.operators.values()))
     require(
@@ -94,11 +115,13 @@ def no_loop_over_the_heads(student: Student, sample: Sample) -> None:
 
 
 @own("split", of=MHA, aspect="divisibility")
-def an_uneven_split_is_refused(student: Student) -> None:
+def an_uneven_split_is_refused(declared: Module, student: Student) -> None:
     """A `d_out` that is no multiple of `num_heads` raises when the module is built."""
-    uneven = replace(USUAL, d_out=16)
+    usual = declared.sizes["usual"]
+    uneven = replace(usual, d_out=usual.d_out + 1)
     try:
-        student.MultiHeadAttention(**constructor_arguments(MHA, uneven, 0.0))
+        name = declared.name
+        student.proxy(name)(**constructor_arguments(student, name, uneven, 0.0))
     except StudentRaised as raised:
         require(
             raised.kind in {"ValueError", "AssertionError"},
@@ -108,40 +131,44 @@ def an_uneven_split_is_refused(student: Student) -> None:
     else:
         require(
             False,
-            "a module with d_out 16 and 3 heads",
+            f"a module with d_out {uneven.d_out} and {uneven.heads} heads",
             "a ValueError or an AssertionError",
             misconception="divisibility-unchecked",
         )
 
 
 @criterion("softmax", of=MHA)
-def weights_of_every_token_sum_to_one(student: Student, sample: Sample) -> None:
+def weights_of_every_token_sum_to_one(declared: Module, student: Student, sample: Sample) -> None:
     """With the identity as values the output shows the weights: each row sums to 1."""
-    rows_sum_to_one(attention.seen_weights(student, sample, MHA, tokens=5, heads=3, batch=2))
+    rows_sum_to_one(attention.seen_weights(student, sample, declared, tokens=5, heads=3, batch=2))
 
 
 @criterion("merge", of=MHA)
-def a_heads_values_come_out_in_its_own_columns(student: Student, sample: Sample) -> None:
+def a_heads_values_come_out_in_its_own_columns(
+    declared: Module, student: Student, sample: Sample
+) -> None:
     """If one head's values are zero, its part of the output is zero and the others are not."""
-    subject = build(student, sample, MHA, USUAL)
-    width = USUAL.d_out
-    plain = {**subject.weights, "output": torch.eye(width), "output_bias": torch.zeros(width)}
+    usual = declared.sizes["usual"]
+    subject = build(student, sample, declared, usual)
+    plain = unmixed(subject.weights, usual)
     plain["value"] = plain["value"].clone()
-    plain["value"][:, 5:10] = 0.0
-    parts = subject.with_weights(plain)(sample.tokens("strong", USUAL)).split(5, dim=-1)
+    plain["value"][:, columns_of(usual, 1)] = 0.0
+    found = subject.with_weights(plain)(sample.tokens("strong", usual))
+    parts = found.split(usual.head_size, dim=-1)
     silent = [bool((part.abs() < 1e-5).all()) for part in parts]
     require(
-        silent == [False, True, False],
+        silent == [head_of_keys(usual, head) == 1 for head in range(usual.heads)],
         "a head whose values come out in another head's columns",
         "each head's part in its own columns",
     )
 
 
 @criterion("output", of=MHA)
-def output_projection_comes_last(student: Student, sample: Sample) -> None:
+def output_projection_comes_last(declared: Module, student: Student, sample: Sample) -> None:
     """With all values zero the output is the projection's bias; its weight enters linearly."""
-    subject = build(student, sample, MHA, USUAL)
-    tokens = sample.tokens("strong", USUAL)
+    usual = declared.sizes["usual"]
+    subject = build(student, sample, declared, usual)
+    tokens = sample.tokens("strong", usual)
     silent = {**subject.weights, "value": torch.zeros_like(subject.weights["value"])}
     bias = subject.weights["output_bias"]
     plain = attention.without_output_bias(subject.weights)
@@ -165,7 +192,7 @@ def output_projection_comes_last(student: Student, sample: Sample) -> None:
 @criterion("output", of=MHA)
 def it_equals_the_librarys_module(student: Student, sample: Sample) -> None:
     """With the same weights PyTorch's `nn.MultiheadAttention` gives the same output."""
-    subject = build(student, sample, MHA, SQUARE)
+    subject = build(student, sample, MODULES[MHA], SQUARE)
     found = subject(sample.tokens("strong", SQUARE))
     require(same(found, librarys_output(sample)), "another output", "the library's output")
 
@@ -188,21 +215,23 @@ def librarys_output(sample: Sample) -> Tensor:
 
 
 @setting("form", of=MHA)
-@cases("heads", [1, 15])
+@cases("widest", [False, True], labels=["1", "15"])
 def any_number_of_heads_works(
-    heads: int, student: Student, sample: Sample, observe: Observer
+    widest: bool, declared: Module, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Any number of heads works, from 1 to `d_out`."""
-    sizes = replace(USUAL, heads=heads, batch=1)
-    subject = build(student, sample, MHA, sizes)
+    usual = declared.sizes["usual"]
+    sizes = replace(usual, heads=usual.d_out if widest else 1, batch=1)
+    subject = build(student, sample, declared, sizes)
     matches(observe, subject, sample.tokens("strong", sizes))
 
 
 @criterion("form", of=MHA)
-def it_serves_within_a_block(student: Student, sample: Sample) -> None:
+def it_serves_within_a_block(declared: Module, student: Student, sample: Sample) -> None:
     """Inside a small GPT block the outputs equal the reference's."""
-    subject = build(student, sample, MHA, SQUARE)
-    tokens = sample.tokens("embedded", SQUARE)
+    square = declared.sizes["square"]
+    subject = build(student, sample, declared, square)
+    tokens = sample.tokens("embedded", square)
     found = gpt_block(sample, tokens, subject)
-    expected = gpt_block(sample, tokens, lambda normal: run(CHAINS[MHA], subject.given(normal)))
+    expected = gpt_block(sample, tokens, lambda normal: run(declared.chain, subject.given(normal)))
     require(same(found, expected), "another output of the block", "the reference's output")

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from torch import Tensor
 
 from autograder.attention.chain import Given
+from autograder.attention.checks.causal_modules import NAMES as MODULES
 from autograder.attention.checks.functions import is_still
 from autograder.attention.checks.heads import (
     USUAL,
@@ -31,12 +32,15 @@ from autograder.attention.checks.subject import (
     told_type,
 )
 from autograder.attention.misconceptions.multi_head import CHAINS
+from autograder.attention.names import Function
+from autograder.attention.sample import Sample, Sizes
 from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
 from autograder.checks.marks import cases, own
-from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation
 from autograder.sandbox.host.student import ModuleProxy, Student, StudentFault, StudentRaised
+
+NAMES = {name: Function(name) for name in ("merge_heads", "gpt2_attention")}
 
 
 @own("equivalence", of="merge_heads")
@@ -193,7 +197,7 @@ def holdable(
         return None, set(), {}, None
     try:
         shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
-        roles = settled_roles(module, sample, "MultiHeadAttention", sizes)
+        roles = settled_roles(module, sample, MODULES["MultiHeadAttention"], sizes)
         wanted = sample.weights("held", sizes)
         settle(module, roles, wanted)
         held = roles.read(held_by(module))

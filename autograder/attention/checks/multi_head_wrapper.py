@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from msgspec.structs import replace
+from torch import Tensor
 
+from autograder.attention import trials, words
 from autograder.attention.chain import Given
+from autograder.attention.checks.causal_modules import NAMES as MODULES
 from autograder.attention.checks.heads import (
     CAUSAL,
     HEAD,
@@ -24,10 +28,15 @@ from autograder.attention.checks.heads import (
     roles_of_heads,
 )
 from autograder.attention.checks.subject import make, tensor_of
+from autograder.attention.misconceptions.trainable import ATTENDS
+from autograder.attention.names import told
+from autograder.attention.sample import Sample, Sizes
+from autograder.checks import sample as generic
+from autograder.checks.declaration import Declaration, Probe, Trial
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require
 from autograder.checks.marks import cases, criterion, dependence, own, setting, values
-from autograder.checks.sample import Sample, Sizes
+from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import ModuleProxy, Student
 
@@ -35,6 +44,34 @@ BIASED = replace(USUAL, bias=True)
 
 #: What the names of this stage are built on.
 BUILT_ON = {WRAPPER: HEAD, "merge_heads": HEAD}
+
+
+@dataclass(frozen=True)
+class Wrapper(Declaration):
+    """The class that joins heads; what it is asked comes with heads of known weights."""
+
+    def probes(self, sample: generic.Sample) -> Sequence[Probe]:
+        """Heads with weights of their own; the right chain computes what each returns."""
+        assert isinstance(sample, Sample)
+        single = Sizes(d_in=4, d_out=3, tokens=5, batch=3, context_length=8)
+        head = MODULES[CAUSAL].chain
+        tokens = words.short(sample.tokens("head 0", single))
+        held: dict[str, dict[str, Tensor]] = {}
+        parts = []
+        for number in range(2):
+            drawn = sample.weights(f"head {number}", single)
+            weights = {role: words.short(each) for role, each in drawn.items()}
+            held[f"heads.{number}."] = weights
+            parts.append(run(head, Given(tokens=tokens, weights=weights)))
+        given = Given(tokens=tokens, parts=tuple(parts))
+        return [Probe(given, told(replace(single, heads=2), tokens, held))]
+
+    def trial(self) -> Trial | None:
+        """Random sizes, weights and tokens, in both modes."""
+        return trials.TRIALS.get(self.name)
+
+
+NAMES = {WRAPPER: Wrapper(WRAPPER)}
 
 
 @values(of=WRAPPER)
@@ -60,7 +97,7 @@ def any_number_of_tokens_works(student: Student, sample: Sample, observe: Observ
         observe(Given(tokens=tokens, parts=parts), whole)
 
 
-@dependence(of=WRAPPER)
+@dependence(of=WRAPPER, told=ATTENDS)
 def output_depends_on_queries_and_keys_of_the_heads(student: Student, sample: Sample) -> None:
     """The output depends on the heads' query and key weights, and on nothing random."""
     wrapper, heads = armed(student, sample, USUAL)

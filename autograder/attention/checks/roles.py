@@ -110,15 +110,23 @@ class Roles:
         return weights
 
 
-def roles_of(shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, output: bool) -> Roles:
+def roles_of(
+    shapes: Mapping[str, tuple[int, ...]],
+    d_in: int,
+    d_out: int,
+    output: bool,
+    key_width: int | None = None,
+) -> Roles:
     """The roles in a module whose parameters have these shapes by path.
+
+    key_width: the columns of keys and values, where that is not `d_out`.
 
     Raises `RolesUnknown` for a role that no parameter plays. Modules of the same shapes have the
     very same roles: most submissions use the contract's names.
     """
     if len(shapes) > MOST_PARAMETERS:
-        return _roles_of(tuple(shapes.items()), d_in, d_out, output)
-    return _known_roles_of(tuple(shapes.items()), d_in, d_out, output)
+        return _roles_of(tuple(shapes.items()), d_in, d_out, output, key_width or d_out)
+    return _known_roles_of(tuple(shapes.items()), d_in, d_out, output, key_width or d_out)
 
 
 #: Parameters of a module whose roles are kept; no attention of one layer has more.
@@ -126,27 +134,33 @@ MOST_PARAMETERS = 16
 
 
 def _roles_of(
-    there: tuple[tuple[str, tuple[int, ...]], ...], d_in: int, d_out: int, output: bool
+    there: tuple[tuple[str, tuple[int, ...]], ...],
+    d_in: int,
+    d_out: int,
+    output: bool,
+    key_width: int,
 ) -> Roles:
     wanted = ("query", "key", "value", "output") if output else ("query", "key", "value")
-    sized = {(d_in, d_out), (d_out, d_in), (d_out, d_out), (d_out,)}
-    sized |= {(3 * d_out, d_in), (d_in, 3 * d_out)}
-    sized.add((3 * d_out,))
+    fitting = {role: _fitting(role, d_in, d_out, key_width) for role in wanted}
+    sized = set().union(*fitting.values(), [(d_out,), (key_width,)])
+    sized |= {(3 * d_out, d_in), (d_in, 3 * d_out), (3 * d_out,)}
     shapes = {path: shape for path, shape in there if shape in sized}
     places: dict[str, Place] = {}
     exact = True
     for role in wanted:
-        path = _exactly(role, shapes)
+        own = {path: shape for path, shape in shapes.items() if shape in fitting[role]}
+        path = _exactly(role, own)
         if path is None:
             exact = False
-            path = _nearly(role, shapes)
+            path = _nearly(role, own)
         if path is None:
             continue
-        places[role] = Place(path, _is_transposed(path, shapes[path], d_in, d_out, role))
+        width = key_width if role in ("key", "value") else d_out
+        places[role] = Place(path, _is_transposed(path, shapes[path], d_in, width, role))
         bias = path.removesuffix("weight") + "bias" if path.endswith("weight") else None
-        if bias is not None and bias in shapes and shapes[bias] == (d_out,):
+        if bias is not None and bias in shapes and shapes[bias] == (width,):
             places[f"{role}_bias"] = Place(bias, transposed=False)
-    if not {"query", "key", "value"} & places.keys():
+    if not {"query", "key", "value"} & places.keys() and key_width == d_out:
         places.update(_fused(shapes, d_in, d_out))
     for role in wanted:
         if role not in places and role != "output":
@@ -157,8 +171,22 @@ def _roles_of(
 _known_roles_of = lru_cache(maxsize=512)(_roles_of)
 
 
+def _fitting(role: str, d_in: int, d_out: int, key_width: int) -> set[tuple[int, ...]]:
+    """The shapes in which a role's weight may be held, as a parameter or by a linear layer."""
+    if key_width == d_out:
+        return {(d_in, d_out), (d_out, d_in), (d_out, d_out)}
+    rows = d_out if role == "output" else d_in
+    width = key_width if role in ("key", "value") else d_out
+    return {(rows, width), (width, rows)}
+
+
 def layouts_of(
-    shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, output: bool, heads: int
+    shapes: Mapping[str, tuple[int, ...]],
+    d_in: int,
+    d_out: int,
+    output: bool,
+    heads: int,
+    key_width: int | None = None,
 ) -> tuple[Roles, ...]:
     """Every way in which roles may lie where names leave it open, the likeliest first.
 
@@ -166,7 +194,7 @@ def layouts_of(
     play any role. Raises `RolesUnknown` where there are not as many weights as roles.
     """
     try:
-        usual = roles_of(shapes, d_in, d_out, output)
+        usual = roles_of(shapes, d_in, d_out, output, key_width)
     except RolesUnknown:
         return tuple(_permuted(shapes, d_in, d_out, output))
     if heads < 2 or all(place.part is None for place in usual.places.values()):

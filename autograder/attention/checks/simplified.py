@@ -7,12 +7,16 @@ from functools import lru_cache
 
 from torch import Tensor
 
+from autograder.attention import words
 from autograder.attention.chain import Given
 from autograder.attention.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
+from autograder.attention.misconceptions.simplified import CHAINS
+from autograder.attention.misconceptions.trainable import ATTENDS
+from autograder.attention.names import Function
+from autograder.attention.sample import Sample, all_alike
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, require, told_shape
 from autograder.checks.marks import cases, criterion, dependence, own, setting, values
-from autograder.checks.sample import Sample, all_alike
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import Student
 from autograder.sandbox.protocol.wire import Layout
@@ -63,6 +67,45 @@ SQUARE = Inputs("square", 5, 5)
 STRONG = [USUAL, OTHER, SQUARE]
 
 label_of = "{0.label}".format
+
+#: Numbers of tokens and features, or of rows and columns, on which explanations are told apart.
+FURTHER = ((4, 7), (7, 4), (11, 11), (2, 5), (17, 3))
+
+
+def further(sample: Sample) -> list[Tensor]:
+    """Numbers of those shapes."""
+    return [sample.numbers("further", *shape, reach=2.0) for shape in FURTHER]
+
+
+def _one_query(name: str) -> Function:
+    def public(sample: Sample) -> list[Given]:
+        tokens = words.short(sample.numbers("tokens", 5, 3, reach=1.5))
+        return [Given(tokens=tokens, query=tokens[1])]
+
+    return Function(
+        name,
+        CHAINS[name],
+        further=lambda sample: [
+            Given(tokens=each, query=each[0] * 0.625 - 0.25) for each in further(sample)
+        ],
+        public=public,
+    )
+
+
+NAMES = {
+    "attention_scores": _one_query("attention_scores"),
+    "softmax": Function(
+        "softmax",
+        CHAINS["softmax"],
+        further=lambda sample: [Given(scores=2.0 * each) for each in further(sample)],
+        public=lambda sample: [
+            Given(scores=words.short(sample.numbers("matrix", 4, 4, reach=3.0))),
+            Given(scores=words.short(sample.numbers("stack", 2, 3, 5, reach=3.0))),
+        ],
+        shown=Given(scores=words.INPUTS @ words.INPUTS.T),
+    ),
+    "context_vector": _one_query("context_vector"),
+}
 
 
 # attention_scores ---------------------------------------------------------------------------
@@ -251,7 +294,7 @@ def context_vector_leaves_its_arguments_alone(student: Student, sample: Sample) 
 # Dependence on scores -----------------------------------------------------------------------
 
 
-@dependence(of=("attention_scores", "context_vector"))
+@dependence(of=("attention_scores", "context_vector"), told=ATTENDS)
 def another_query_gives_another_result(name: str, student: Student, sample: Sample) -> None:
     """The result depends on the query."""
     tokens = USUAL.drawn(sample)
@@ -261,7 +304,7 @@ def another_query_gives_another_result(name: str, student: Student, sample: Samp
     moves(*(a_tensor(proxy(query, tokens), *shape) for query in drawn))
 
 
-@dependence(of="softmax")
+@dependence(of="softmax", told=ATTENDS)
 def other_scores_give_other_weights(student: Student, sample: Sample) -> None:
     """The result depends on the scores."""
     drawn = (sample.numbers(label, 3, 5, reach=2.0) for label in "ab")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from autograder.attention import words
 from autograder.attention.chain import Given
 from autograder.attention.checks.functions import a_tensor, moves, rows_sum_to_one, untouched
 from autograder.attention.checks.simplified import (
@@ -12,16 +13,39 @@ from autograder.attention.checks.simplified import (
     STRONG,
     USUAL,
     Inputs,
+    further,
     label_of,
     large,
 )
+from autograder.attention.misconceptions.simplified import CHAINS
+from autograder.attention.misconceptions.trainable import ATTENDS
+from autograder.attention.names import Function
+from autograder.attention.sample import Sample
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import require
 from autograder.checks.marks import cases, criterion, dependence, own, setting, values
-from autograder.checks.sample import Sample
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import Student
 from autograder.sandbox.protocol.wire import Layout
+
+
+def _of_tokens(name: str, shown: Given | None = None) -> Function:
+    return Function(
+        name,
+        CHAINS[name],
+        further=lambda sample: [Given(tokens=each) for each in further(sample)],
+        public=lambda sample: [
+            Given(tokens=words.short(sample.numbers("tokens", *shape, reach=1.5)))
+            for shape in ((5, 3), (4, 4))
+        ],
+        shown=shown,
+    )
+
+
+NAMES = {
+    "attention_weights": _of_tokens("attention_weights", Given(tokens=words.INPUTS)),
+    "context_vectors": _of_tokens("context_vectors"),
+}
 
 
 @values(of="attention_weights")
@@ -144,14 +168,14 @@ def context_vectors_leave_the_inputs_alone(student: Student, sample: Sample) -> 
     untouched(student, "context_vectors", USUAL.drawn(sample))
 
 
-@dependence(of="attention_weights")
+@dependence(of="attention_weights", told=ATTENDS)
 def other_inputs_give_other_weights(student: Student, sample: Sample) -> None:
     """The result depends on the inputs."""
     proxy = student.attention_weights
     moves(*(a_tensor(proxy(sample.numbers(label, 5, 4, reach=2.0)), 5, 5) for label in "ab"))
 
 
-@dependence(of="context_vectors")
+@dependence(of="context_vectors", told=ATTENDS)
 def weights_within_context_vectors_depend_on_scores(student: Student, sample: Sample) -> None:
     """Inputs twice as long have larger scores, so the result does more than double."""
     tokens = USUAL.drawn(sample)

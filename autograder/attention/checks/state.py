@@ -19,8 +19,8 @@ from autograder.attention.checks.subject import (
     tensor_of,
     told_type,
 )
+from autograder.attention.sample import Sample, Sizes
 from autograder.checks.failures import CheckFailed, require, told_shape
-from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.chain import Chain, StepRaises, run
 from autograder.diagnosis.compare import same
 from autograder.diagnosis.explain import Explanation
@@ -48,7 +48,8 @@ def weights_are_named(module: ModuleProxy, sizes: Sizes, layers: bool, output: b
     for role in roles:
         path = f"{CONTRACT[role]}.weight" if layers or role == "output" else CONTRACT[role]
         rows = sizes.d_out if role == "output" else sizes.d_in
-        expected = (sizes.d_out, rows) if layers or role == "output" else (rows, sizes.d_out)
+        width = sizes.width(role)
+        expected = (width, rows) if layers or role == "output" else (rows, width)
         if path not in shapes:
             plain = {place.split(".")[0] for place in plain_tensors(module)}
             if CONTRACT[role] in plain:
@@ -77,7 +78,8 @@ def weights_are_named(module: ModuleProxy, sizes: Sizes, layers: bool, output: b
 def _is_elsewhere(role: str, shapes: Mapping[str, tuple[int, ...]], sizes: Sizes) -> bool:
     """Whether a weight plays the role under another name than the contract's."""
     try:
-        return role in roles_of(shapes, sizes.d_in, sizes.d_out, output=True).places
+        roles = roles_of(shapes, sizes.d_in, sizes.d_out, True, sizes.key_width)
+        return role in roles.places
     except RolesUnknown:
         return False
 
@@ -89,11 +91,11 @@ def bias_follows(student: Student, name: str, sizes: Sizes) -> None:
     for wanted, module in ((False, plain), (True, biased)):
         if isinstance(module, StudentFault):
             raise module
-        if len(module.parameters) <= 2 * (name == "MultiHeadAttention"):
+        if len(module.parameters) <= 2 * bool(sizes.heads):
             return  # weights that are no parameters are judged as such
         shapes = {path: tuple(entry.shape) for path, entry in module.parameters.items()}
         try:
-            places = roles_of(shapes, sizes.d_in, sizes.d_out, output=False).places
+            places = roles_of(shapes, sizes.d_in, sizes.d_out, False, sizes.key_width).places
         except RolesUnknown:
             return  # weights under unknown names are judged as such
         there = [role for role in ("query", "key", "value") if f"{role}_bias" in places]

@@ -11,10 +11,10 @@ from torch import Tensor
 
 from autograder.attention.chain import Given
 from autograder.attention.checks.roles import Roles, RolesUnknown, layouts_of
-from autograder.attention.misconceptions import causal, multi_head, trainable
+from autograder.attention.names import Module
+from autograder.attention.sample import Sample, Sizes
 from autograder.checks.failures import CheckFailed, told_shape
 from autograder.checks.kept import Kept
-from autograder.checks.sample import Sample, Sizes
 from autograder.diagnosis.chain import run
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import ModuleProxy, Opaque, Parameter, Student, StudentFault
@@ -24,6 +24,7 @@ from autograder.sandbox.host.student import ModuleProxy, Opaque, Parameter, Stud
 class Subject:
     """A module of the student's with known weights, and what the reference needs to know of it."""
 
+    declared: Module
     module: ModuleProxy
     sizes: Sizes
     weights: Mapping[str, Tensor]
@@ -31,12 +32,7 @@ class Subject:
 
     def given(self, tokens: Tensor) -> Given:
         """What the module is called with, for the chain."""
-        return Given(
-            tokens=tokens,
-            weights=self.weights,
-            heads=max(self.sizes.heads, 1),
-            context_length=self.sizes.context_length,
-        )
+        return self.declared.given(tokens, self.weights, self.sizes)
 
     def __call__(self, tokens: Tensor) -> Tensor:
         """The module's output, which must be a real tensor of the promised shape."""
@@ -75,7 +71,7 @@ class Subject:
     def with_weights(self, weights: Mapping[str, Tensor]) -> Subject:
         """The same module, holding other weights."""
         settle(self.module, self.roles, weights)
-        return Subject(self.module, self.sizes, dict(weights), self.roles)
+        return Subject(self.declared, self.module, self.sizes, dict(weights), self.roles)
 
 
 def tensor_of(value: object, *shape: int) -> Tensor:
@@ -108,16 +104,12 @@ def told_type(value: object) -> str:
     return "several values" if isinstance(value, list) else f"a {type(value).__name__}"
 
 
-def constructor_arguments(name: str, sizes: Sizes, dropout: float) -> dict[str, object]:
+def constructor_arguments(
+    student: Student, name: str, sizes: Sizes, dropout: float
+) -> dict[str, object]:
     """The keyword arguments that build `name` with these sizes."""
-    arguments: dict[str, object] = {"d_in": sizes.d_in, "d_out": sizes.d_out}
-    if sizes.context_length:
-        arguments.update(context_length=sizes.context_length, dropout=dropout)
-    if sizes.heads:
-        arguments["num_heads"] = sizes.heads
-    if name != "SelfAttention_v1":
-        arguments["qkv_bias"] = sizes.bias
-    return arguments
+    known = sizes.arguments(dropout)
+    return {parameter: known[parameter] for parameter in student.proxy(name).parameters}
 
 
 def make(student: Student, name: str, sizes: Sizes, dropout: float = 0.0) -> ModuleProxy:
@@ -129,7 +121,7 @@ def make_each(
     student: Student, name: str, all_sizes: Sequence[Sizes], dropout: float = 0.0
 ) -> Iterator[ModuleProxy]:
     """The same for several sizes in one frame; what one raises is raised in its place."""
-    arguments = [constructor_arguments(name, sizes, dropout) for sizes in all_sizes]
+    arguments = [constructor_arguments(student, name, sizes, dropout) for sizes in all_sizes]
     return student.proxy(name).make_each(arguments)
 
 
@@ -166,54 +158,52 @@ def settings_of(roles: Roles, weights: Mapping[str, Tensor]) -> Mapping[str, Ten
 SETTINGS: Kept[Mapping[str, Tensor]] = Kept(400)
 
 
-def settled_roles(module: ModuleProxy, sample: Sample, name: str, sizes: Sizes) -> Roles:
+def settled_roles(module: ModuleProxy, sample: Sample, declared: Module, sizes: Sizes) -> Roles:
     """The roles of a module's weights; where names leave several ways, the one that is right.
 
     Only the unmodified reference decides: a module that is right in no way keeps the usual one,
     and one whose names say nothing raises `RolesUnknown`.
     """
-    output = name == "MultiHeadAttention"
-    ways = layouts_of(shapes_of(module), sizes.d_in, sizes.d_out, output, sizes.heads)
+    output = "output" in declared.chain.names
+    ways = layouts_of(
+        shapes_of(module), sizes.d_in, sizes.d_out, output, sizes.heads, sizes.key_width
+    )
     if len(ways) == 1:
         return ways[0]
     weights, tokens = sample.weights("strong", sizes), sample.tokens("strong", sizes)
     module.eval()
     for roles in ways:
-        subject = Subject(module, sizes, weights, roles)
+        subject = Subject(declared, module, sizes, weights, roles)
         settle(module, roles, weights)
         try:
             seen = subject(tokens)
         except (StudentFault, CheckFailed):
             continue
-        if same(seen, run(CHAINS[name], subject.given(tokens))):
+        if same(seen, run(declared.chain, subject.given(tokens))):
             return roles
     if any(place.part is not None for place in ways[0].places.values()):
         return ways[0]
     raise RolesUnknown("query", shapes_of(module))
 
 
-#: The chains of every class with weights.
-CHAINS = {**trainable.CHAINS, **causal.CHAINS, **multi_head.CHAINS}
-
-
 def build(
     student: Student,
     sample: Sample,
-    name: str,
+    declared: Module,
     sizes: Sizes,
     *,
     dropout: float = 0.0,
     weights: Mapping[str, Tensor] | None = None,
     label: str = "strong",
 ) -> Subject:
-    """Build `name`, give it weights by role, and put it in eval mode."""
-    module = make(student, name, sizes, dropout)
+    """Build a class with these sizes, give it weights by role, and put it in eval mode."""
+    module = make(student, declared.name, sizes, dropout)
     try:
-        roles = settled_roles(module, sample, name, sizes)
+        roles = settled_roles(module, sample, declared, sizes)
     except RolesUnknown as unknown:
         found = ", ".join(unknown.found[:8]) or "no parameters at all"
         raise CheckFailed(found, f"weights called {unknown.role}") from unknown
     chosen = dict(weights) if weights is not None else sample.weights(label, sizes)
     settle(module, roles, chosen)
     module.eval()
-    return Subject(module, sizes, chosen, roles)
+    return Subject(declared, module, sizes, chosen, roles)

@@ -6,15 +6,19 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import torch
+from msgspec.structs import replace
 
+from autograder.attention import words
 from autograder.attention.checks import attention, state
 from autograder.attention.checks.attention import matches
 from autograder.attention.checks.functions import rows_sum_to_one
 from autograder.attention.checks.subject import build, make
+from autograder.attention.misconceptions.trainable import ATTENDS, CHAINS
+from autograder.attention.names import Function, Module
+from autograder.attention.sample import Sample, Sizes, doubled
 from autograder.checks.evidence import Observer
 from autograder.checks.failures import CheckFailed, NotSeen, require, told_shape
 from autograder.checks.marks import cases, criterion, dependence, own, setting, values
-from autograder.checks.sample import Sample, Sizes, doubled
 from autograder.diagnosis.compare import same
 from autograder.sandbox.host.student import ModuleProxy, Student, StudentFault
 
@@ -26,51 +30,84 @@ USUAL = Sizes(d_in=7, d_out=5, tokens=6)
 OTHER = Sizes(d_in=4, d_out=2, tokens=9)
 SQUARE = Sizes(d_in=8, d_out=8, tokens=5)
 BIASED = Sizes(d_in=8, d_out=8, tokens=6, bias=True)
+STRONG = ("usual", "other", "square")
+
+FURTHER = (
+    Sizes(d_in=6, d_out=11, tokens=3),
+    Sizes(d_in=5, d_out=5, tokens=5),
+    Sizes(d_in=3, d_out=9, tokens=17),
+)
+
+
+def _declared(name: str, further: tuple[Sizes, ...]) -> Module:
+    return Module(
+        name,
+        CHAINS[name],
+        sizes={"usual": USUAL, "other": OTHER, "square": SQUARE},
+        further=further,
+        public=(Sizes(d_in=4, d_out=3, tokens=5), Sizes(d_in=4, d_out=4, tokens=5)),
+        shown=words.shown(),
+    )
+
+
+MODULES = {
+    V1: _declared(V1, FURTHER),
+    V2: _declared(V2, (*FURTHER[:2], replace(FURTHER[2], bias=True))),
+}
+NAMES = {**MODULES, "copy_weights": Function("copy_weights")}
 
 
 @values(of=BOTH)
-@cases("sizes", [USUAL, OTHER, SQUARE], labels=["usual", "other", "square"])
+@cases("sizes", STRONG)
 def outputs_equal_the_reference(
-    sizes: Sizes, name: str, student: Student, sample: Sample, observe: Observer
+    sizes: str, declared: Module, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """With the same weights the output is the reference's, on strong inputs."""
-    subject = build(student, sample, name, sizes)
-    matches(observe, subject, sample.tokens("strong", sizes), operators=True)
+    chosen = declared.sizes[sizes]
+    subject = build(student, sample, declared, chosen)
+    matches(observe, subject, sample.tokens("strong", chosen), operators=True)
 
 
-@dependence(of=BOTH)
-def output_depends_on_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
+@dependence(of=BOTH, told=ATTENDS)
+def output_depends_on_queries_and_keys(declared: Module, student: Student, sample: Sample) -> None:
     """Other query and key weights give another output."""
-    subject = build(student, sample, name, USUAL)
-    attention.attends(subject, sample, sample.tokens("strong", USUAL))
+    usual = declared.sizes["usual"]
+    subject = build(student, sample, declared, usual)
+    attention.attends(subject, sample, sample.tokens("strong", usual))
 
 
 @criterion("projections", of=BOTH)
-def query_key_and_value_weights_all_count(name: str, student: Student, sample: Sample) -> None:
+def query_key_and_value_weights_all_count(
+    declared: Module, student: Student, sample: Sample
+) -> None:
     """Other weights give another output; the values enter linearly."""
-    subject = build(student, sample, name, USUAL)
-    attention.every_projection_counts(subject, sample, sample.tokens("strong", USUAL))
+    usual = declared.sizes["usual"]
+    subject = build(student, sample, declared, usual)
+    attention.every_projection_counts(subject, sample, sample.tokens("strong", usual))
 
 
 @criterion("scores", of=BOTH)
-def scores_are_products_of_queries_and_keys(name: str, student: Student, sample: Sample) -> None:
+def scores_are_products_of_queries_and_keys(
+    declared: Module, student: Student, sample: Sample
+) -> None:
     """Queries doubled and keys halved give the same scores."""
-    subject = build(student, sample, name, USUAL)
-    attention.scores_are_products(subject, sample.tokens("strong", USUAL))
+    usual = declared.sizes["usual"]
+    subject = build(student, sample, declared, usual)
+    attention.scores_are_products(subject, sample.tokens("strong", usual))
 
 
 @criterion("scaling", of=BOTH)
 def scores_are_divided_by_the_root_of_the_key_size(
-    name: str, student: Student, sample: Sample
+    declared: Module, student: Student, sample: Sample
 ) -> None:
     """With scores known in advance, weights show what they were divided by."""
-    attention.scaled_by_root(student, sample, name, USUAL)
+    attention.scaled_by_root(student, sample, declared, declared.sizes["usual"])
 
 
 @criterion("softmax", of=BOTH)
-def weights_of_every_token_sum_to_one(name: str, student: Student, sample: Sample) -> None:
+def weights_of_every_token_sum_to_one(declared: Module, student: Student, sample: Sample) -> None:
     """With the identity as values the output shows the weights: each row sums to 1."""
-    rows_sum_to_one(attention.seen_weights(student, sample, name, tokens=6))
+    rows_sum_to_one(attention.seen_weights(student, sample, declared, tokens=6))
 
 
 @lru_cache(maxsize=16)  # the same for every submission
@@ -81,20 +118,22 @@ def four_times(weight: torch.Tensor) -> torch.Tensor:
 
 @setting("softmax", of=BOTH)
 def large_scores_stay_finite(
-    name: str, student: Student, sample: Sample, observe: Observer
+    declared: Module, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Scores of up to 80 give finite, right outputs."""
-    weights = sample.weights("strong", USUAL)
+    usual = declared.sizes["usual"]
+    weights = sample.weights("strong", usual)
     weights["query"] = four_times(weights["query"])
-    subject = build(student, sample, name, USUAL, weights=weights)
-    matches(observe, subject, sample.tokens("strong", USUAL))
+    subject = build(student, sample, declared, usual, weights=weights)
+    matches(observe, subject, sample.tokens("strong", usual))
 
 
 @criterion("context", of=BOTH)
-def context_is_a_weighted_sum_of_values(name: str, student: Student, sample: Sample) -> None:
+def context_is_a_weighted_sum_of_values(declared: Module, student: Student, sample: Sample) -> None:
     """The output for a sum of two value weights is the sum of both outputs."""
-    subject = build(student, sample, name, OTHER)
-    attention.values_enter_linearly(subject, sample, sample.tokens("strong", OTHER))
+    other = declared.sizes["other"]
+    subject = build(student, sample, declared, other)
+    attention.values_enter_linearly(subject, sample, sample.tokens("strong", other))
 
 
 @own("state", of=V1)
@@ -111,11 +150,12 @@ def v2_keeps_three_linear_layers(student: Student) -> None:
 
 @own("state", of=BOTH)
 def every_weight_learns_and_nothing_else_is_kept(
-    name: str, student: Student, sample: Sample
+    declared: Module, student: Student, sample: Sample
 ) -> None:
     """Gradients reach every weight; calling twice gives the same output."""
-    subject = build(student, sample, name, SQUARE)
-    tokens = sample.tokens("strong", SQUARE)
+    square = declared.sizes["square"]
+    subject = build(student, sample, declared, square)
+    tokens = sample.tokens("strong", square)
     state.learns_and_keeps_nothing_else(subject, sample, tokens)
 
 
@@ -128,32 +168,37 @@ def bias_follows_qkv_bias(student: Student) -> None:
 @setting("state", of=V2, aspect="bias")
 def biases_take_part(student: Student, sample: Sample, observe: Observer) -> None:
     """With `qkv_bias=True` the biases are added."""
-    subject = build(student, sample, V2, BIASED)
+    subject = build(student, sample, MODULES[V2], BIASED)
     attention.biases_matter(observe, subject, sample.tokens("strong", BIASED))
 
 
 @setting("form", of=BOTH)
 def any_number_of_tokens_in_any_layout_works(
-    name: str, student: Student, sample: Sample, observe: Observer
+    declared: Module, student: Student, sample: Sample, observe: Observer
 ) -> None:
     """Any number of tokens works, one included, and so does a view of another tensor."""
-    subject = build(student, sample, name, OTHER)
+    other = declared.sizes["other"]
+    subject = build(student, sample, declared, other)
     lengths = ((0, 1), (0, 3), (0, 13))  # none is d_out: values are told apart by their shapes
     attention.matches_in_any_form(observe, subject, sample, lengths, ("transposed", "sliced"))
 
 
 @own("form", of=BOTH)
-def one_tensor_comes_back(name: str, student: Student, sample: Sample) -> None:
+def one_tensor_comes_back(declared: Module, student: Student, sample: Sample) -> None:
     """The output is a single tensor `(T, d_out)`, and the input is unchanged."""
-    subject = build(student, sample, name, SQUARE)
-    state.one_tensor_comes_back(subject, sample.tokens("strong", SQUARE))
+    square = declared.sizes["square"]
+    subject = build(student, sample, declared, square)
+    state.one_tensor_comes_back(subject, sample.tokens("strong", square))
 
 
 @setting("form", of=BOTH)
-def double_precision_works(name: str, student: Student, sample: Sample, observe: Observer) -> None:
+def double_precision_works(
+    declared: Module, student: Student, sample: Sample, observe: Observer
+) -> None:
     """Converted with `.double()` the module works in float64, to its precision."""
-    subject = attention.in_double(build(student, sample, name, USUAL))
-    matches(observe, subject, doubled(sample.tokens("strong", USUAL)))
+    usual = declared.sizes["usual"]
+    subject = attention.in_double(build(student, sample, declared, usual))
+    matches(observe, subject, doubled(sample.tokens("strong", usual)))
 
 
 # copy_weights -------------------------------------------------------------------------------
@@ -165,8 +210,8 @@ def pair(student: Student, sample: Sample, sizes: Sizes) -> tuple[ModuleProxy, M
     The target holds other weights than the source, so that what was not copied shows.
     """
     try:
-        source = build(student, sample, V2, sizes)
-        target = build(student, sample, V1, sizes, label="target")
+        source = build(student, sample, MODULES[V2], sizes)
+        target = build(student, sample, MODULES[V1], sizes, label="target")
     except (StudentFault, CheckFailed) as fault:
         raise NotSeen(f"{V1} or {V2} that cannot be built", "both to copy between") from fault
     return source.module, target.module

@@ -27,6 +27,9 @@ _STEPS = (
 )
 _SELF_ATTENTION = chain.attending(_STEPS, chain.from_nothing, lambda values: values.context)
 
+#: What is said where nothing depends on scores.
+ATTENDS = "The result does not depend on the scores between tokens: this is no attention."
+
 CHAINS = {"SelfAttention_v1": _SELF_ATTENTION, "SelfAttention_v2": _SELF_ATTENTION}
 
 

@@ -58,6 +58,7 @@ class Guest:
         self._next_handle = _FIRST_OWN_HANDLE
         self.loaded: loading.Loaded | None = None
         self._objects: dict[str, Any] = {}
+        self._parameters: signatures.Known = {}
         self._modules: list[ModuleType] = []
         self._sources: Mapping[str, SourceLines] = {}
         self._tensors: list[torch.Tensor] = []
@@ -135,6 +136,7 @@ class Guest:
         self._started(0)
         reset_state.drop_modes()
         self.loaded = loaded
+        self._parameters = load.parameters
         self._objects = dict(loaded.objects)
         self._modules = list(loaded.modules)
         self._sources = dict(loaded.sources)
@@ -184,7 +186,7 @@ class Guest:
     def _on_make(self, make: messages.Make) -> messages.Outcome:
         keywords = {name: self._argument(value) for name, value in make.keywords.items()}
         build = self._objects[make.name]
-        match = _fit(build, keywords)
+        match = _fit(build, keywords, self._parameters)
         made = build(*match.arguments, **match.keywords)
         reset_state.drop_modes()
         self._handles[make.handle] = made

@@ -28,7 +28,7 @@ def is_attention(pattern: str) -> bool:
 class Named(torch.overrides.TorchFunctionMode):
     """Counts the library's functions by the operator that each stands for.
 
-    Depending on its arguments torch may compute one with products and a softmax of the ordinary
+    Depending on its arguments torch may compute one with products and exponents of the ordinary
     kind, so the call itself counts.
     """
 

@@ -144,7 +144,7 @@ class Line:
     def _load(self, guest: GuestProcess) -> None:
         skip = tuple(sorted(self._skip))
         operations: list[messages.Operation] = [
-            messages.Load(self._files, self._sandbox.names, skip)
+            messages.Load(self._files, self._sandbox.names, skip, self._sandbox.parameters)
         ]
         if self._source is not None:
             operations.append(messages.Substitute(self._source, self._called))

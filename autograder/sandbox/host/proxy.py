@@ -23,6 +23,11 @@ class Proxy:
         self.name = name
         self.kind = kind
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """What the contract calls it with."""
+        return self._dialogue.names.specs[self.name].parameters
+
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         """Call the function, or build the class by its contract's keywords."""
         if self.kind == "class":

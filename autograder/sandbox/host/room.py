@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Protocol
 from autograder.errors import InternalError
 
 from ..protocol import wire
-from ..protocol.wire import NameSpec
+from ..protocol.wire import NameSpec, OtherNames
 from . import core, ladder, wall
 from .guest_process import GuestProcess, outer_pid
 from .launch import Zygote, ZygoteGone
 from .session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["NameSpec", "Sandbox"]
+__all__ = ["NameSpec", "OtherNames", "Sandbox"]
 
 _MOST_REVIVALS = 3  # in a row
 
@@ -67,6 +67,7 @@ class Sandbox:
     """Owns the zygote. To be made in the thread that uses it, which must outlive it.
 
     `zygote`: one that was started before, by `ladder.start` with the same `isolation`.
+    `parameters`: what students call the contract's parameters elsewhere.
     """
 
     def __init__(
@@ -75,9 +76,11 @@ class Sandbox:
         names: tuple[NameSpec, ...],
         isolation: str | None = None,
         zygote: Zygote | None = None,
+        parameters: Mapping[str, OtherNames] | None = None,
     ) -> None:
         self.limits = limits
         self.names = names
+        self.parameters = dict(parameters or {})
         self._isolation = isolation
         self._tried = False
         self._revivals = 0

@@ -21,6 +21,7 @@ from .wire import (
     Layout,
     Message,
     NameSpec,
+    OtherNames,
     Report,
     Slots,
     SourceFile,
@@ -35,11 +36,15 @@ from .wire import (
 
 
 class Load(Message, frozen=True, tag=0):
-    """Find and run the submission's names, leaving out the statements that hung before."""
+    """Find and run the submission's names, leaving out the statements that hung before.
+
+    parameters: what students call the contract's parameters elsewhere.
+    """
 
     files: tuple[SourceFile, ...]
     names: tuple[NameSpec, ...]
     skip: tuple[Index, ...] = ()
+    parameters: dict[str, OtherNames] = msgspec.field(default_factory=dict)
 
 
 class Make(Message, frozen=True, tag=1):

@@ -47,13 +47,33 @@ class SourceFile(Message, frozen=True):
     cells: tuple[str, ...] = ()
 
 
+class OtherNames(Message, frozen=True):
+    """What a parameter of the contract is called elsewhere.
+
+    Attributes:
+        near: Its other names, without case and underscores. Of two parameters that share one, the
+            one whose own name is still free takes it; of several the first is the nearest.
+        harmless: A constructor may do without it: its loss changes nothing at this value, in a
+            tuple of its own; empty where it always matters.
+        heeded: Whether it says anything about results; if not, it may always be left out.
+    """
+
+    near: tuple[str, ...] = ()
+    harmless: tuple[bool | int | float | str | None, ...] = ()
+    heeded: bool = True
+
+
 class NameSpec(Message, frozen=True):
-    """A name that the contract asks for, and the parameters that it is called with."""
+    """A name that the contract asks for, and the parameters that it is called with.
+
+    package: the folder in which the template has its module.
+    """
 
     name: str
     module: str
     kind: Literal["function", "class"]
     parameters: tuple[str, ...] = ()
+    package: str = ""
 
 
 class Found(Message, frozen=True):

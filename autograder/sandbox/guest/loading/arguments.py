@@ -1,8 +1,8 @@
 """Matches the contract's arguments to a constructor as the student wrote it.
 
-By exact name first, then by names that people use for the same thing, then by close misspelling,
-then by position for what is left. Signatures are read from code objects: a class may lie about
-its signature, and asking it would run its code.
+By exact name first, then by names that people use for the same thing, as the assignment has them,
+then by close misspelling, then by position for what is left. Signatures are read from code objects:
+a class may lie about its signature, and asking it would run its code.
 """
 
 import functools
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple
 
+from ...protocol.wire import OtherNames
 from .spelling import closeness, folded
 
 _MISSPELLED = 0.8
@@ -19,45 +20,9 @@ _EMPTY: Any = inspect.Parameter.empty
 _members = type.__dict__["__dict__"].__get__
 _ancestors = type.__dict__["__mro__"].__get__
 
-# What a parameter of the contract is called elsewhere, without case and underscores. Of two rows
-# that share a name the one whose own name is still free takes it.
-NEAR: Mapping[str, tuple[str, ...]] = {
-    "d_in": (
-        *("din", "dimin", "indim", "inputdim", "dinput", "dinputs", "dimsin", "infeatures"),
-        *("inputsize", "insize", "inputdimension", "dmodel", "modeldim", "embeddim", "embdim"),
-        *("dimemb", "dembed", "demb", "embedsize", "embsize", "embeddingdim", "embeddingsize"),
-        *("nembd", "nembed", "dim", "dimension", "hiddensize", "hiddendim", "embed", "emb"),
-    ),
-    "d_out": (
-        *("dout", "dimout", "outdim", "outputdim", "doutput", "outfeatures", "outputsize"),
-        *("outsize", "outputdimension", "dk", "dv", "dq", "dkq", "headdim", "dhead", "headsize"),
-        *("projdim", "attndim", "attentiondim", "hiddensize", "hiddendim", "dmodel", "embeddim"),
-    ),
-    "context_length": (
-        *("contextlen", "contextsize", "contextwindow", "context", "ctxlen", "ctxlength"),
-        *("ctxsize", "ctx", "nctx", "blocksize", "block", "maxlen", "maxlength", "maxseqlen"),
-        *("maxseqlength", "maxsequencelength", "maxcontext", "maxcontextlength", "maxtokens"),
-        *("maxnumtokens", "seqlen", "seqlength", "sequencelength", "sequencelen", "numtokens"),
-        *("ntokens", "windowsize", "window", "npositions", "maxpositions", "maxpos", "length"),
-        *("maxt", "tmax"),
-    ),
-    "dropout": (
-        *("dropoutrate", "droprate", "p", "dropoutp", "pdrop", "pdropout", "dropp", "drop"),
-        *("dropoutprob", "dropprob", "dropoutprobability", "attndropout", "attentiondropout"),
-        *("attndrop", "attnpdrop", "rate", "prob", "dropoutratio"),
-    ),
-    "num_heads": (
-        *("heads", "nheads", "nhead", "numhead", "h", "numattentionheads", "numberofheads"),
-        *("headcount", "numattnheads", "noheads", "headsnum", "attentionheads", "head"),
-    ),
-    "qkv_bias": (
-        *("bias", "kvbias", "qvkbias", "usebias", "useqkvbias", "hasbias", "withbias", "addbias"),
-        *("biasqkv", "qbias", "attnbias", "attentionbias", "biases", "biasflag", "projbias"),
-    ),
-}
-# Arguments that a constructor may do without: their loss changes nothing at these values.
-_HARMLESS: Mapping[str | None, object] = {"qkv_bias": False, "dropout": 0.0, "num_heads": 1}
-_UNHEEDED = frozenset(("context_length",))  # only a mask that is kept needs to know it
+#: The contract's parameters and what each is called elsewhere.
+Known = Mapping[str, OtherNames]
+_UNKNOWN = OtherNames()
 
 
 class Match(NamedTuple):
@@ -93,7 +58,7 @@ class Signature:
     parent: "Signature | None" = None  # whom **kwargs may be passed on to
 
 
-def fit(target: Callable[..., Any], wanted: dict[str, object]) -> Match:
+def fit(target: Callable[..., Any], wanted: dict[str, object], known: Known) -> Match:
     """Find a parameter for each of the contract's arguments.
 
     Arguments without a parameter are left out; if the callable needs more than it gets, calling it
@@ -102,6 +67,7 @@ def fit(target: Callable[..., Any], wanted: dict[str, object]) -> Match:
     Args:
         target: The student's function or class.
         wanted: The contract's arguments by name, in the contract's order.
+        known: What the contract's parameters are called elsewhere.
     """
     signature = _read_before(target)
     if signature is None or _takes_exactly(signature, wanted):
@@ -112,14 +78,14 @@ def fit(target: Callable[..., Any], wanted: dict[str, object]) -> Match:
     notes: list[str] = []
     for number, level in enumerate(levels):
         free = [each for each in level.parameters if each.name not in places]
-        for key, parameter, how in _pairs(left, free, by_position=number == 0):
+        for key, parameter, how in _pairs(left, free, known, by_position=number == 0):
             places[parameter.name] = left.pop(key)
             if how:
                 notes.append(f"{key} was given as {parameter.name} ({how})")
     for parameter in signature.parameters:  # required here, optional in the contract
-        meant = _contract_name(parameter.name)
-        if parameter.required and parameter.name not in places and meant in _HARMLESS:
-            places[parameter.name] = _HARMLESS[meant]
+        harmless = _harmless(parameter.name, known)
+        if parameter.required and parameter.name not in places and harmless:
+            (places[parameter.name],) = harmless
     arguments: list[object] = []
     for parameter in signature.parameters:
         if not parameter.positional_only or parameter.name not in places:
@@ -129,9 +95,11 @@ def fit(target: Callable[..., Any], wanted: dict[str, object]) -> Match:
         arguments.extend(left.values())
         left.clear()
     if signature.takes_any and signature.parent is None:
-        places.update({key: value for key, value in left.items() if not _is_idle(key, value)})
+        places.update(
+            {key: value for key, value in left.items() if not _is_idle(known, key, value)}
+        )
         left.clear()
-    dropped = tuple(key for key, value in left.items() if _matters(key, value))
+    dropped = tuple(key for key, value in left.items() if _matters(known, key, value))
     notes.extend(f"takes no {key}" for key in dropped)
     return Match(arguments, places, tuple(notes), dropped)
 
@@ -227,7 +195,7 @@ def _levels(signature: Signature | None) -> Iterator[Signature]:
 
 
 def _pairs(
-    wanted: Mapping[str, object], free: list[Parameter], *, by_position: bool
+    wanted: Mapping[str, object], free: list[Parameter], known: Known, *, by_position: bool
 ) -> list[tuple[str, Parameter, str]]:
     """Which argument goes to which parameter, and how that was told where it was not by name."""
     pairs: list[tuple[str, Parameter, str]] = []
@@ -241,13 +209,13 @@ def _pairs(
     for fits, how in (
         (lambda key, name: key == name, ""),
         (lambda key, name: folded(key) == folded(name), ""),
-        (lambda key, name: folded(name) in NEAR.get(key, ()), "a near name"),
+        (lambda key, name: folded(name) in _near(known, key), "a near name"),
     ):
         for key in list(keys):
             # Of several near names the one that stands first in the table is the nearest.
             fitting = [each for each in free if fits(key, each.name)]
             if fitting:
-                take(key, min(fitting, key=lambda each: _nearness(key, each.name)), how)
+                take(key, min(fitting, key=lambda each: _nearness(known, key, each.name)), how)
     for key in list(keys):
         score, parameter = max(
             ((closeness(key, each.name), each) for each in free),
@@ -258,41 +226,45 @@ def _pairs(
             take(key, parameter, "a close spelling")
     if by_position:
         for key in list(keys):
-            parameter = next((each for each in free if _may_take(each, key, wanted[key])), None)
+            parameter = next((each for each in free if _may_take(each, known, wanted[key])), None)
             if parameter is not None:
                 take(key, parameter, "by position")
     return pairs
 
 
-def _nearness(key: str, name: str) -> int:
-    row = NEAR.get(key, ())
+def _near(known: Known, key: str) -> tuple[str, ...]:
+    return known.get(key, _UNKNOWN).near
+
+
+def _nearness(known: Known, key: str, name: str) -> int:
+    row = _near(known, key)
     return row.index(folded(name)) if folded(name) in row else -1
 
 
-def _may_take(parameter: Parameter, key: str, value: object) -> bool:
+def _may_take(parameter: Parameter, known: Known, value: object) -> bool:
     """Whether an argument may go to a parameter by position alone.
 
     One that must be given takes the next that is left. One with a default has a use of its own,
     unless the default is of the argument's kind, and a switch is never guessed.
     """
-    if _contract_name(parameter.name) in _HARMLESS:
+    if _harmless(parameter.name, known):
         return False
     return parameter.required or (
         type(parameter.default) is type(value) and not isinstance(value, bool)
     )
 
 
-def _contract_name(name: str) -> str | None:
-    """The contract's name for a parameter, where a near name tells it."""
-    for key, near in NEAR.items():
-        if folded(name) == folded(key) or folded(name) in near:
-            return key
-    return None
+def _harmless(name: str, known: Known) -> tuple[object, ...]:
+    """The value at which the parameter that a student calls so changes nothing, if there is one."""
+    for key, others in known.items():
+        if folded(name) == folded(key) or folded(name) in others.near:
+            return others.harmless
+    return ()
 
 
-def _matters(key: str, value: object) -> bool:
-    return key not in _UNHEEDED and not _is_idle(key, value)
+def _matters(known: Known, key: str, value: object) -> bool:
+    return known.get(key, _UNKNOWN).heeded and not _is_idle(known, key, value)
 
 
-def _is_idle(key: str, value: object) -> bool:
-    return key in _HARMLESS and value == _HARMLESS[key]
+def _is_idle(known: Known, key: str, value: object) -> bool:
+    return value in known.get(key, _UNKNOWN).harmless

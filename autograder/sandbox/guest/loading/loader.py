@@ -18,9 +18,9 @@ from .running import Runner, Source
 from .sources import has_odd_name, is_ignored
 
 _TRIAL = wire.SourceFile(
-    "simplified.py",
+    "work.py",
     "module",
-    b"import math\n\n\ndef softmax(scores):\n    return scores\n\n\nclass A:\n    size = 1\n",
+    b"import math\n\n\ndef f(numbers):\n    return numbers\n\n\nclass A:\n    size = 1\n",
 )
 _LEAST_RECURSION = 900  # a lower limit than that was set by the submission
 
@@ -44,7 +44,7 @@ def prepare() -> None:
     before, and memory that is not written to is not copied.
     """
     jupyter.prepare()
-    trial = load([_TRIAL], [wire.NameSpec("softmax", "simplified", "function")])
+    trial = load([_TRIAL], [wire.NameSpec("f", "work", "function")])
     trial.close()
 
 
@@ -73,7 +73,8 @@ def load(
     if not kept:
         only = [each for each in sources if has_odd_name(each.path)]
         kept = only if len(only) == 1 else []
-    runner = Runner(kept, skip, started, imported)
+    package = names[0].package if names else ""
+    runner = Runner(kept, skip, started, imported, package)
     undo = _surroundings(runner)
     trace, profile = sys.gettrace(), sys.getprofile()
     runner.run_all()

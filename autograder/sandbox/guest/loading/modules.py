@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from . import jupyter
-from .nodes import CONTRACT_PACKAGE, ROOT, Alias, Node, Package, SourceFile
+from .nodes import ROOT, Alias, Node, Package, SourceFile
 from .sources import VIRTUAL_ROOT
 
 # The kit's own packages: refused as if they were not there.
@@ -34,8 +34,10 @@ class Modules:
         run: Callable[[Node], None],
         current: Callable[[], Node],
         imported: Callable[[str], None],
+        package: str,
     ) -> None:
         self._run = run
+        self._package = package  # the folder in which the template has its modules
         self._imported = imported
         self._current = current
         self.root = Node(ROOT, None)
@@ -50,7 +52,7 @@ class Modules:
                 self._place_notebook(file).number = number
         self.nodes.extend(self.notebooks)
         tops = {part for node in self._walk(self.root) for part in node.name.split(".")[1:]}
-        self.tops = tops | {CONTRACT_PACKAGE}
+        self.tops = tops | {package}
         self.real = {top for top in self.tops if _is_real(top)}
         self._import = builtins.__import__
         self._import_module = importlib.import_module
@@ -107,7 +109,7 @@ class Modules:
         for node in self._index.get(parts[-1], ()):
             if node.ends_with(parts):
                 return node
-        if parts[0] == CONTRACT_PACKAGE:  # the folder was left out of what was handed in
+        if parts[0] == self._package:  # the folder was left out of what was handed in
             return self.find(".".join(parts[1:]), near) if parts[1:] else self.root
         if len(parts) == 1:
             return next((node for node in self.notebooks if node.part == name), None)

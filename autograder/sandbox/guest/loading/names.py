@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Protocol
 
-from .nodes import CONTRACT_PACKAGE
 from .notes import class_name, listed
 from .ownership import Kind, Ownership
 from .placeholders import Placeholder
@@ -40,6 +39,10 @@ class NameSpec(Protocol):
     @property
     def parameters(self) -> tuple[str, ...]:
         """The parameters of the function, or of the class's constructor."""
+
+    @property
+    def package(self) -> str:
+        """The folder in which the template has the module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +212,7 @@ def _fits(candidate: Candidate, spec: NameSpec) -> bool:
     """Whether it can be what the contract asks for: a class for a class, a callable otherwise.
 
     Under the exact name a function may stand for a class (it makes the modules). Under another
-    it may not: `causal_attention(q, k, v)` is no `CausalAttention`.
+    it may not: `layer_norm(x, shape)` is no `LayerNorm`.
     """
     if spec.kind == "class":
         return candidate.kind == "class" or (
@@ -222,7 +225,7 @@ def _rank(candidate: Candidate, spec: NameSpec) -> tuple[Any, ...]:
     """The order of precedence; the least is graded."""
     *folders, _ = candidate.path.split("/")
     is_stage = _bears_the_stages_name(candidate, spec)
-    in_package = bool(folders) and folders[-1] == CONTRACT_PACKAGE
+    in_package = bool(folders) and folders[-1] == spec.package
     return (
         candidate.stub,
         _spelling(candidate.name, spec.name),
@@ -272,7 +275,7 @@ def _nearest(
 
 
 def _is_misspelling(name: str, wanted: str, score: float) -> bool:
-    # Two letters of a short word make another word: softmin is no softmax.
+    # Two letters of a short word make another word: arccos is no arcsin.
     return score >= 0.85 or (score >= 0.75 and distance(folded(name), folded(wanted)) <= 2)
 
 

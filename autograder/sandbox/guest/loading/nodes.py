@@ -11,7 +11,6 @@ from typing import Any, Protocol
 from .sources import VIRTUAL_ROOT
 
 ROOT = "handed_in"  # the package that holds everything, so that no student's module is top-level
-CONTRACT_PACKAGE = "attention"
 
 
 class SourceFile(Protocol):

@@ -66,6 +66,7 @@ class Runner:
         skip: Set[int],
         started: Callable[[int], None],
         imported: Callable[[str], None],
+        package: str,
     ) -> None:
         self._skip = skip
         self._started = started
@@ -76,7 +77,9 @@ class Runner:
         self._builtins: dict[str, Any] = {}
         self._running: list[tuple[Node, Statement, int]] = []
         self.any_broken = False  # whether some piece of some file is no Python
-        self.modules = Modules(self._with_written(files), self._run, self._current, imported)
+        self.modules = Modules(
+            self._with_written(files), self._run, self._current, imported, package
+        )
         self._absences = Absences(self.modules, self.notes, self._is_running)
 
     def run_all(self) -> None:
