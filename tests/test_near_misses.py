@@ -10,14 +10,14 @@ import msgspec
 import pytest
 
 from autograder.calibration.cases import lost
-from autograder.calibration.variants import BASE, overlaid, variants_folder
+from autograder.calibration.variants import base_variant, overlaid, variants_folder
 from autograder.grading.worker import Worker
 from autograder.results.result import Result
-from autograder.submissions.submission import Submission, read_submission
+from autograder.submissions.submission import Submission
 from tests.conftest import ASSIGNMENT
 
 FOLDER = variants_folder(ASSIGNMENT)
-RIGHT = read_submission(FOLDER / "right" / BASE, ASSIGNMENT.limits)
+RIGHT = base_variant(ASSIGNMENT)
 
 
 class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -20,10 +20,10 @@ import msgspec
 
 from autograder.assignment.assignment import Assignment
 from autograder.calibration.cases import Case, Mistake, one_mistake, two_mistakes
-from autograder.calibration.variants import overlaid
+from autograder.calibration.variants import overlaid, right_variant
 from autograder.diagnosis.catalogue import stage_catalogue
 from autograder.errors import UsageError
-from autograder.submissions.submission import Submission, read_submission
+from autograder.submissions.submission import Submission
 
 
 class Change(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -182,13 +182,16 @@ def all_edited(assignment: Assignment, folder: Path) -> Iterator[Edited]:
             continue
         read = _read(file, _Edits)
         assert isinstance(read, _Edits)
-        base = read_submission(folder / "right" / read.base, assignment.limits)
+        base = right_variant(assignment, folder / "right" / read.base)
         yield Edited(assignment, read.base, base, read.edit)
 
 
 def one_programs(folder: Path) -> tuple[OneProgram, ...]:
     """The pairs of mistakes that do not count as two, with the reason."""
-    read = _read(folder / "edits" / TOGETHER, _Together)
+    file = folder / "edits" / TOGETHER
+    if not file.is_file():
+        return ()
+    read = _read(file, _Together)
     assert isinstance(read, _Together)
     return read.one_program
 

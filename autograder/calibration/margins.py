@@ -146,9 +146,9 @@ def all_margins(assignment: Assignment, secret: bytes) -> Iterator[Margin]:
                 )
 
 
-def margins_part(assignment: Assignment, secret: bytes) -> Part:
+def margins_part(assignment: Assignment, secret: bytes, extent: int) -> Part:
     """The part of the proof that looks at the catalogue's distances."""
-    part = Part("margins", (FAR_ENOUGH,), extent=100)
+    part = Part("margins", (FAR_ENOUGH,), extent=extent)
     margins = list(all_margins(assignment, secret))
     shown = {(margin.stage, margin.id) for margin in margins if margin.shown}
     for margin in margins:
@@ -157,6 +157,8 @@ def margins_part(assignment: Assignment, secret: bytes) -> Part:
         if (margin.stage, margin.id) not in shown:
             told = "the same as the reference on every input"
         part.add(margin.label, {FAR_ENOUGH.title: told} if told else {})
-    nearest = min(margins, key=lambda margin: margin.smallest)
-    part.remarks.append(f"smallest margin: {nearest.smallest:.3g} tolerances ({nearest.label})")
+    nearest = min(margins, key=lambda margin: margin.smallest, default=None)
+    if nearest is not None:
+        told = f"{nearest.smallest:.3g} tolerances ({nearest.label})"
+        part.remarks.append(f"smallest margin: {told}")
     return part

@@ -34,6 +34,7 @@ TWO_CODINGS = Measure("two codings or more")
 
 #: The sample takes one case in so many of the long parts.
 ONE_PAIR_IN, ONE_MUTANT_IN, ONE_EDIT_IN = 10, 12, 8
+LONG = frozenset({"misconceptions", "pairs", "mutants"})
 
 #: The fault of a case that the kit could not grade.
 FAILED = "the kit failed"
@@ -62,9 +63,10 @@ class Plan:
         """The cases, or a sample of one in so many, spread over all of them."""
         return list(islice(cases, one_in // 2, None, one_in) if self.sample else cases)
 
-    def extent(self, whole: int) -> int:
-        """How many cases there must be; a sample need not have so many."""
-        return 1 if self.sample else whole
+    def extent(self, part: str) -> int:
+        """How many cases there must be; a sample of a long part need not have so many."""
+        whole = variants.settings_of(self.assignment).extent.get(part, 0)
+        return min(whole, 1) if self.sample and part in LONG else whole
 
 
 def _solutions(plan: Plan) -> Part:
@@ -79,13 +81,13 @@ def _stubs(plan: Plan) -> Part:
 def _null(plan: Plan) -> Part:
     folder = variants.variants_folder(plan.assignment)
     cases = list(variants.null_cases(plan.assignment, folder))
-    return Part("null", (NO_POINT,), cases, extent=5)
+    return Part("null", (NO_POINT,), cases, plan.extent("null"))
 
 
 def _right(plan: Plan) -> Part:
     folder = variants.variants_folder(plan.assignment)
     cases = list(variants.right_cases(plan.assignment, folder))
-    return Part("right", (EVERY_POINT,), cases, extent=60)
+    return Part("right", (EVERY_POINT,), cases, plan.extent("right"))
 
 
 def _misconceptions(plan: Plan) -> Part:
@@ -95,7 +97,7 @@ def _misconceptions(plan: Plan) -> Part:
         files = one_coding_each(files, variants.wrong_variants(folder))
     changed = plan.thinned(edits.edit_cases(plan.assignment, folder), ONE_EDIT_IN)
     measures = (CAUGHT, ALONE, NAMED_FIRST)
-    return Part("misconceptions", measures, [*files, *changed], plan.extent(200))
+    return Part("misconceptions", measures, [*files, *changed], plan.extent("misconceptions"))
 
 
 def one_coding_each(cases: Sequence[Case], written: Sequence[variants.Variant]) -> list[Case]:
@@ -117,7 +119,7 @@ def _codings(plan: Plan) -> Part:
         for edit in base.edits:
             place = plan.assignment.stage_of(edit.name).id, edit.id
             made[place] = made.get(place, 0) + 1
-    part = Part("codings", (TWO_CODINGS,), extent=100)
+    part = Part("codings", (TWO_CODINGS,), extent=plan.extent("codings"))
     best: dict[str, int] = {}
     for stage in plan.assignment.stages:
         for entry in stage_catalogue(plan.assignment, stage).misconceptions:
@@ -130,17 +132,17 @@ def _codings(plan: Plan) -> Part:
 def _pairs(plan: Plan) -> Part:
     folder = variants.variants_folder(plan.assignment)
     cases = plan.thinned(edits.pair_cases(plan.assignment, folder), ONE_PAIR_IN)
-    return Part("pairs", (CAUGHT, BOTH_ALONE, BOTH_NAMED), cases, plan.extent(300))
+    return Part("pairs", (CAUGHT, BOTH_ALONE, BOTH_NAMED), cases, plan.extent("pairs"))
 
 
 def _mutants(plan: Plan) -> Part:
     every = {mutant.label: mutant for mutant in mutants.all_mutants(plan.assignment)}
     cases = plan.thinned(mutants.mutant_cases(plan.assignment, every), ONE_MUTANT_IN)
-    return Part("mutants", (mutants.KILLED,), cases, plan.extent(300))
+    return Part("mutants", (mutants.KILLED,), cases, plan.extent("mutants"))
 
 
 def _margins(plan: Plan) -> Part:
-    return margins_part(plan.assignment, load_secret(plan.assignment))
+    return margins_part(plan.assignment, load_secret(plan.assignment), plan.extent("margins"))
 
 
 #: Every part in the order of the table.

@@ -13,8 +13,23 @@ from autograder.calibration.cases import Case, Mistake, everything, nothing, one
 from autograder.errors import MissingRequirement, UsageError
 from autograder.submissions.submission import SourceFile, Submission, read_submission
 
-#: The right variant whose modules the wrong ones replace.
-BASE = "book_style"
+#: What is said of the sources of a proof, beside them.
+SETTINGS = "calibration.toml"
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the sources of a proof are meant.
+
+    Attributes:
+        base: The right variant whose modules the wrong ones replace; None for the solutions.
+        stages: The stages that a right variant has; later ones are taken from the solutions, so
+            that a new stage touches no variant. None for all.
+        extent: By part, how many cases there must be at least.
+    """
+
+    base: str | None = None
+    stages: tuple[str, ...] | None = None
+    extent: dict[str, int] = {}
 
 
 class Variant(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,22 +58,70 @@ class _Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def variants_folder(assignment: Assignment) -> Path:
-    """`tests/variants` of the checkout that the assignment belongs to.
+    """Where the sources of the proof lie: `variants` beside the assignment, or a checkout's own.
 
     Raises:
-        MissingRequirement: There is none, as in an installed package.
+        MissingRequirement: There are none, as in an installed package.
     """
-    folder = assignment.folder.parent.parent / "tests" / "variants"
-    if not folder.is_dir():
-        raise _only_in_a_checkout(str(folder))
-    return folder
+    for folder in (
+        assignment.folder / "variants",
+        assignment.folder.parent.parent / "tests" / "variants",
+    ):
+        if folder.is_dir():
+            return folder
+    raise _without_sources(str(folder))
 
 
-def _only_in_a_checkout(what: str) -> MissingRequirement:
+def settings_of(assignment: Assignment) -> Settings:
+    """What is said of the sources; nothing where there are none.
+
+    Raises:
+        UsageError: It cannot be read.
+    """
+    try:
+        file = variants_folder(assignment) / SETTINGS
+    except MissingRequirement:
+        return Settings()
+    if not file.is_file():
+        return Settings()
+    try:
+        return msgspec.convert(tomllib.loads(file.read_text("utf-8")), Settings)
+    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise UsageError(f"{file}: {error}") from error
+
+
+def right_variant(assignment: Assignment, path: Path) -> Submission:
+    """A right variant, with the solutions of the stages that it was not written for."""
+    submission = read_submission(path, assignment.limits)
+    covered = settings_of(assignment).stages
+    if covered is None:
+        return submission
+    package = assignment.solutions.name
+    added = tuple(
+        SourceFile(
+            f"{package}/{stage.module}.py",
+            "module",
+            (assignment.solutions / f"{stage.module}.py").read_bytes(),
+        )
+        for stage in assignment.stages
+        if stage.id not in covered
+    )
+    return Submission(submission.name, (*submission.files, *added), submission.digest)
+
+
+def base_variant(assignment: Assignment) -> Submission:
+    """The right submission whose modules wrong ones replace."""
+    base = settings_of(assignment).base
+    if base is None:
+        return read_submission(assignment.solutions, assignment.limits)
+    return right_variant(assignment, variants_folder(assignment) / "right" / base)
+
+
+def _without_sources(what: str) -> MissingRequirement:
     return MissingRequirement(
         f"no {what}: stubs, null programs, right variants, misconceptions and pairs are sources "
-        "that only a checkout of the repository has; without them, use "
-        "`--only solutions --only mutants --only margins`"
+        "that lie in `variants` beside an assignment, or in a checkout of the repository; without "
+        "them, use `--only solutions --only mutants --only margins`"
     )
 
 
@@ -69,6 +132,8 @@ def wrong_variants(folder: Path) -> tuple[Variant, ...]:
         UsageError: It cannot be read.
     """
     file = folder / "wrong" / "manifest.toml"
+    if not file.is_file():
+        return ()
     try:
         return msgspec.convert(tomllib.loads(file.read_text("utf-8")), _Manifest).variant
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
@@ -88,16 +153,16 @@ def stub_cases(assignment: Assignment) -> Iterator[Case]:
         MissingRequirement: The assignment has no template here.
     """
     if assignment.template is None:
-        raise _only_in_a_checkout("template with the stubs")
+        raise _without_sources("template with the stubs")
     yield Case("stubs", read_submission(assignment.template, assignment.limits), nothing)
 
 
 def right_cases(assignment: Assignment, folder: Path) -> Iterator[Case]:
     """Programs written in different ways that are all correct."""
-    for path in sorted((folder / "right").iterdir()):
+    for path in sorted((folder / "right").glob("*")):
         if path.name.startswith((".", "_")) or path.suffix in {".md", ".toml"}:
             continue
-        yield Case(path.name, read_submission(path, assignment.limits), everything)
+        yield Case(path.name, right_variant(assignment, path), everything)
 
 
 def null_cases(assignment: Assignment, folder: Path) -> Iterator[Case]:
@@ -108,7 +173,7 @@ def null_cases(assignment: Assignment, folder: Path) -> Iterator[Case]:
 
 def wrong_cases(assignment: Assignment, folder: Path) -> Iterator[Case]:
     """A correct package in which one stage's module is replaced by one with a mistake."""
-    base = read_submission(folder / "right" / BASE, assignment.limits)
+    base = base_variant(assignment)
     for variant in wrong_variants(folder):
         source = (folder / "wrong" / variant.file).read_bytes()
         module = assignment.stage(variant.stage).module

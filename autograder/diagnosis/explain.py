@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 import torch
@@ -166,7 +167,7 @@ def null_program(
         key = id(output), numbers[id(given)]
         known = NULLS.get(key)
         if known is None:
-            known = Expected.of(output(given))
+            known = Expected.from_program(output, given)
             NULLS.keep(key, known, known.output.nbytes, owners=output)
         return known
 
@@ -200,6 +201,14 @@ class Expected:
         finite = output[torch.isfinite(output)].abs()
         size = float(finite.max()) if finite.numel() else 0.0
         return cls(output, _last(output), 2 * SINGLE * max(size, NEARLY_ZERO))
+
+    @classmethod
+    def from_program(cls, program: Callable[[Any], Tensor], given: Given) -> Expected:
+        """What a program gives; of sizes that it cannot have, nothing that any other gives."""
+        try:
+            return cls.of(program(given))
+        except (RuntimeError, IndexError):
+            return cls(torch.empty(0), math.nan, 0.0)
 
     def is_same(self, found: Tensor, last: float) -> bool:
         """Whether another output, which ends with `last`, is the same."""

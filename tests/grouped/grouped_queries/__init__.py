@@ -1,0 +1,1 @@
+"""Grouped-query attention, a stage of its own after attention's four."""
