@@ -3,6 +3,7 @@
 from types import ModuleType
 
 import pytest
+from msgspec import structs
 
 from autograder.checks import check_spec
 from autograder.checks.check_spec import checks_in, equivalents_of, hidden_checks, specs_of
@@ -94,3 +95,20 @@ def test_names_are_built_on_names_of_the_same_assignment() -> None:
         compile(each.source, "<stand-in>", "exec")
         assert each.presumed[each.name]
     assert {"student", "sample", "observe", "findings"} <= check_spec.GIVEN
+
+
+def test_a_comparison_without_a_reference_is_told_where_to_write_one() -> None:
+    stage = structs.replace(
+        ASSIGNMENT.stage("causal"), misconceptions=ASSIGNMENT.stage("simplified").misconceptions
+    )
+    stages = tuple(stage if each.id == "causal" else each for each in ASSIGNMENT.stages)
+    with pytest.raises(UsageError, match="misconceptions.simplified: CHAINS has no causal_mask"):
+        hidden_checks(structs.replace(ASSIGNMENT, stages=stages))
+
+
+def test_a_name_without_any_check_is_told_where_to_write_one() -> None:
+    stage = ASSIGNMENT.stage("trainable")
+    stage = structs.replace(stage, names=(*stage.names, "SelfAttention_v3"))
+    stages = tuple(stage if each.id == "trainable" else each for each in ASSIGNMENT.stages)
+    with pytest.raises(UsageError, match="checks.trainable: no check of SelfAttention_v3"):
+        hidden_checks(structs.replace(ASSIGNMENT, stages=stages))

@@ -122,6 +122,12 @@ def hidden_checks(assignment: Assignment) -> Hidden:
         for name in stage.names:
             if name not in checked:
                 raise UsageError(f"{stage.checks}: no check of {name}; write one in this module")
+    for spec in found:
+        if spec.check.kind == "values" and spec.check.name not in spec.catalogue.chains:
+            raise UsageError(
+                f"{spec.stage.misconceptions}: CHAINS has no {spec.check.name}, with which"
+                f" {spec.identifier} compares"
+            )
     return Hidden(tuple(found), built_on, declared)
 
 

@@ -103,10 +103,11 @@ class Witness:
             return kind != "explained"
         if outcome.check.kind != "values":
             return False
+        if not self.catalogue.chains[self.standing.name].steps:
+            return True  # compared as a whole: nothing explains it
         if is_base(outcome):
             # What the standing says of it decides, but for what the check itself has named.
-            chain = self.catalogue.chains[self.standing.name]
-            return outcome.misconception is not None or not chain.steps
+            return outcome.misconception is not None
         records = [entry for entry in self.recorded if entry.check_id == outcome.check_id]
         if kind == "explained":
             if standing_raises(self.standing, outcome) or self._recognised_in(outcome):
