@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from autograder.attention.checks.places import Place
 from autograder.attention.checks.roles import CONTRACT, RolesUnknown, layouts_of, roles_of
 
 Shapes = dict[str, tuple[int, ...]]
@@ -100,12 +101,30 @@ def test_an_output_projection_that_is_not_there_is_left_out() -> None:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_role_that_nothing_plays_is_told_with_what_was_found(role: str) -> None:
+@pytest.mark.parametrize("path", ["layer_1", "inner.0.weight", "W_0", "parts.2"])
+def test_what_is_left_over_and_fits_plays_the_last_role(role: str, path: str) -> None:
     shapes: Shapes = {f"W_{each}": (D_IN, D_OUT) for each in ROLES if each != role}
+    roles = roles_of({**shapes, path: (D_OUT, D_IN)}, D_IN, D_OUT, output=False)
+    assert roles.places[role].path == path
+    assert roles.places[role].transposed
+    assert not roles.exact
+
+
+@pytest.mark.parametrize("path", ["fc", "linear", "dense", "unify_heads", "last.1", "mixing"])
+def test_the_output_layer_may_have_any_name(path: str) -> None:
+    shapes: Shapes = {f"W_{each}.weight": (D_OUT, D_IN) for each in ROLES}
+    shapes |= {f"{path}.weight": (D_OUT, D_OUT), f"{path}.bias": (D_OUT,)}
+    roles = roles_of(shapes, D_IN, D_OUT, output=True)
+    assert roles.places["output"] == Place(f"{path}.weight", transposed=True)
+    assert roles.places["output_bias"].path == f"{path}.bias"
+
+
+def test_a_role_that_nothing_plays_is_told_with_what_was_found() -> None:
+    shapes: Shapes = {"W_query": (D_IN, D_OUT), "one": (D_IN, D_OUT), "two": (D_IN, D_OUT + 1)}
     with pytest.raises(RolesUnknown) as caught:
-        roles_of({**shapes, "layer_1": (D_IN, D_OUT)}, D_IN, D_OUT, output=False)
-    assert caught.value.role == CONTRACT[role]
-    assert set(caught.value.found) == {*shapes, "layer_1"}
+        roles_of(shapes, D_IN, D_OUT, output=False)
+    assert caught.value.role == CONTRACT["key"]
+    assert set(caught.value.found) == {*shapes}
 
 
 def test_two_names_that_could_both_be_meant_are_not_guessed_between() -> None:
@@ -243,9 +262,48 @@ def test_a_fused_layer_holds_query_key_and_value_one_under_the_other(name: str, 
     assert all(read[role].equal(held[role]) for role in held)
 
 
-def test_a_fused_layer_of_an_unknown_name_is_not_guessed() -> None:
+def test_of_two_fused_layers_of_unknown_names_none_is_guessed() -> None:
+    shapes: Shapes = {"one.weight": (3 * D_OUT, D_IN), "two.weight": (3 * D_OUT, D_IN)}
     with pytest.raises(RolesUnknown):
-        roles_of({"everything.weight": (3 * D_OUT, D_IN)}, D_IN, D_OUT, output=False)
+        roles_of(shapes, D_IN, D_OUT, output=False)
+
+
+def test_keys_and_values_alone_may_be_fused() -> None:
+    shapes: Shapes = {"to_q.weight": (D_OUT, D_IN), "to_kv.weight": (2 * D_OUT, D_IN)}
+    roles = roles_of(shapes, D_IN, D_OUT, output=False)
+    weights = {role: numbers(D_IN, D_OUT) + place for place, role in enumerate(ROLES)}
+    held = roles.settings(weights)
+    assert held["to_kv.weight"].equal(torch.cat([weights["key"].T, weights["value"].T]))
+    read = roles.read(held)
+    assert all(read[role].equal(weights[role]) for role in ROLES)
+
+
+@given(
+    shapes=st.dictionaries(
+        st.sampled_from(
+            ["a", "b.weight", "c.0.weight", "W_query", "qkv.weight", "kv", "o", "b.bias"]
+        ),
+        st.sampled_from([(4, 6), (6, 4), (6, 6), (18, 4), (4, 12), (6,), (18,), (2, 3, 4), ()]),
+    ),
+    output=st.booleans(),
+    heads=st.sampled_from([0, 2, 3]),
+    key_width=st.sampled_from([None, 2]),
+)
+def test_whatever_a_module_holds_its_roles_are_found_or_unknown(
+    shapes: dict[str, tuple[int, ...]], output: bool, heads: int, key_width: int | None
+) -> None:
+    try:
+        ways = layouts_of(shapes, 4, 6, output, heads, key_width)
+    except RolesUnknown:
+        return
+    assert ways
+    widths = {"query": 6, "key": key_width or 6, "value": key_width or 6}
+    weights = {role: torch.ones(4, width) for role, width in widths.items()}
+    weights |= {"output": torch.ones(6, 6)} if output else {}
+    for way in ways:
+        held = way.settings(weights)
+        assert held.keys() <= shapes.keys()
+        assert {"query", "key", "value"} <= way.read(held).keys()
 
 
 def test_what_cannot_be_read_is_left_out() -> None:
@@ -296,6 +354,32 @@ class TestLayouts:
         assert len(ways) == 6
         assert {way.places["output"].path for way in ways} == {"out_proj.weight"}
         assert len(layouts_of({**shapes, "d.weight": (6, 6)}, 6, 6, output=True, heads=2)) == 24
+
+    def test_the_runs_of_a_fused_weight_of_an_unknown_name_may_have_any_order(self) -> None:
+        ways = layouts_of({"everything.weight": (18, 4)}, 4, 6, output=False, heads=3)
+        orders = {
+            (way.places["query"].heads, *(way.places[role].part for role in ROLES)) for way in ways
+        }
+        assert len(orders) == len(ways) == 12
+
+    def test_a_name_that_says_something_is_not_exchanged_for_another(self) -> None:
+        shapes = {"W_query.weight": (6, 4), "b.weight": (6, 4), "c.weight": (6, 4)}
+        ways = layouts_of(shapes, 4, 6, output=False, heads=0)
+        assert {way.places["query"].path for way in ways} == {"W_query.weight"}
+        assert len(ways) == 2
+
+    def test_of_several_layers_each_may_be_the_output(self) -> None:
+        shapes = {f"W_{role}.weight": (6, 4) for role in ROLES}
+        shapes |= {"one.weight": (6, 6), "two.weight": (6, 6)}
+        ways = layouts_of(shapes, 4, 6, output=True, heads=2)
+        found = {way.places["output"].path for way in ways if "output" in way.places}
+        assert found == {"one.weight", "two.weight"}
+
+    def test_where_no_weight_can_be_the_output_none_is_guessed(self) -> None:
+        shapes = {f"{name}.weight": (6, 4) for name in ("one", "two", "three", "four")}
+        with pytest.raises(RolesUnknown) as caught:
+            layouts_of(shapes, 4, 6, output=True, heads=2)
+        assert caught.value.role == "out_proj"
 
     def test_too_few_weights_play_no_roles(self) -> None:
         with pytest.raises(RolesUnknown):

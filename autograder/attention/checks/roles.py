@@ -1,21 +1,22 @@
 """Which of a module's parameters plays which role.
 
 Roles come from names: the contract's first, then near ones (`W_q`, `q_proj`, `query_layer`),
-then fused layouts from a closed list. A weight is held as `(d_in, d_out)` by a plain parameter
-and as `(d_out, d_in)` by a linear layer; the shape tells which, and where both sizes are equal
-the kind of holder does.
+then fused layouts, then what is left over and fits. A weight is held as `(d_in, d_out)` by a plain
+parameter and as `(d_out, d_in)` by a linear layer; the shape tells which, and where both sizes are
+equal the kind of holder does.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import permutations
 
-import torch
-from torch import Tensor
+from autograder.attention.checks.places import Place as Place
+from autograder.attention.checks.places import Roles as Roles
+from autograder.attention.checks.places import RolesUnknown as RolesUnknown
 
 CONTRACT = {"query": "W_query", "key": "W_key", "value": "W_value", "output": "out_proj"}
 
@@ -29,85 +30,7 @@ _NEAR = {
     "output": r"(w|to|lin|linear|proj|layer|c|fc)?(o|out|output|proj|projection|outputs)(w|proj|"
     r"projection|layer|linear|lin|weight|weights|matrix|mat|net|fc|head)?",
 }
-_FUSED = r"(w|to|c|in)?(qkv|attn|inproj|kqv)(w|proj|projection|layer|linear|weight)?"
-
-
-class RolesUnknown(Exception):
-    """No parameter could be told to play a role."""
-
-    def __init__(self, role: str, found: Iterable[str]) -> None:
-        self.role = role
-        self.found = tuple(found)
-        super().__init__(role)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a role's weight lies: whole, or a run of a fused weight.
-
-    transposed: kept as `(d_out, d_in)`, as a linear layer does. part: which of three runs, query,
-    key and value one after the other; in each of `heads` blocks, where there are several.
-    """
-
-    path: str
-    transposed: bool
-    part: int | None = None
-    heads: int = 1
-
-    def joined(self, runs: Sequence[Tensor]) -> Tensor:
-        """The fused weight or bias from its three runs, as they are kept."""
-        along = 0 if self.transposed or runs[0].dim() == 1 else 1
-        blocks = [run.tensor_split(self.heads, dim=along) for run in runs]
-        return torch.cat([block for head in zip(*blocks, strict=True) for block in head], dim=along)
-
-    def cut(self, fused: Tensor) -> Tensor:
-        """This role's run of the fused weight or bias, as it is kept."""
-        if self.part is None:
-            return fused
-        along = 0 if self.transposed or fused.dim() == 1 else 1
-        blocks = fused.tensor_split(3 * self.heads, dim=along)
-        return torch.cat(blocks[self.part :: 3], dim=along)
-
-
-@dataclass(frozen=True, slots=True)
-class Roles:
-    """Where every role's weight and bias lie, and whether the names are the contract's."""
-
-    places: Mapping[str, Place]
-    exact: bool
-
-    def settings(self, weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """By path, what to put there so that the module holds `weights`.
-
-        A bias that the module has and `weights` has not is set to zero; one that the module has
-        not is left out.
-        """
-        parts: dict[str, dict[int, Tensor]] = {}
-        settings: dict[str, Tensor] = {}
-        for role, place in self.places.items():
-            weight = weights.get(role)
-            if weight is None:
-                weight = torch.zeros_like(weights[role.removesuffix("_bias")][0])
-            weight = weight.T if place.transposed else weight
-            if place.part is None:
-                settings[place.path] = weight
-            else:
-                parts.setdefault(place.path, {})[place.part] = weight
-        places = {place.path: place for place in self.places.values()}
-        for path, runs in parts.items():
-            settings[path] = places[path].joined([runs[number] for number in sorted(runs)])
-        return settings
-
-    def read(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """The weights by role, `(d_in, d_out)`, from tensors by path, as far as they are there."""
-        weights = {}
-        for role, place in self.places.items():
-            tensor = tensors.get(place.path)
-            if tensor is None or tensor.dim() not in (1, 2):
-                continue
-            tensor = place.cut(tensor)
-            weights[role] = tensor.T if place.transposed and tensor.dim() == 2 else tensor
-        return weights
+_FUSED = r"(w|to|c|in)?(qkv|kv|attn|inproj)(w|proj|projection|layer|linear|weight)?"
 
 
 def roles_of(
@@ -141,31 +64,76 @@ def _roles_of(
     key_width: int,
 ) -> Roles:
     wanted = ("query", "key", "value", "output") if output else ("query", "key", "value")
-    fitting = {role: _fitting(role, d_in, d_out, key_width) for role in wanted}
-    sized = set().union(*fitting.values(), [(d_out,), (key_width,)])
-    sized |= {(3 * d_out, d_in), (d_in, 3 * d_out), (3 * d_out,)}
-    shapes = {path: shape for path, shape in there if shape in sized}
+    places, exact = _by_name(dict(there), wanted, d_in, d_out, key_width)
+    shapes = dict(there)
+    missing = [role for role in wanted if role not in places]
+    for role in missing if len(missing) == 1 else ():
+        left = _left_over(role, shapes, places, d_in, d_out, key_width)
+        if len(left) == 1:  # whatever it is called
+            places |= _placed(role, left[0], shapes, d_in, d_out, key_width)
+    for role in wanted:
+        if role not in places and role != "output":
+            raise RolesUnknown(CONTRACT[role], shapes)
+    return Roles(places, exact)
+
+
+def _by_name(
+    shapes: Mapping[str, tuple[int, ...]],
+    wanted: Sequence[str],
+    d_in: int,
+    d_out: int,
+    key_width: int,
+) -> tuple[dict[str, Place], bool]:
+    """The roles that names tell, and whether all of them are the contract's names."""
     places: dict[str, Place] = {}
     exact = True
     for role in wanted:
-        own = {path: shape for path, shape in shapes.items() if shape in fitting[role]}
+        fitting = _fitting(role, d_in, d_out, key_width)
+        own = {path: shape for path, shape in shapes.items() if shape in fitting}
         path = _exactly(role, own)
         if path is None:
             exact = False
             path = _nearly(role, own)
-        if path is None:
-            continue
-        width = key_width if role in ("key", "value") else d_out
-        places[role] = Place(path, _is_transposed(path, shapes[path], d_in, width, role))
-        bias = path.removesuffix("weight") + "bias" if path.endswith("weight") else None
-        if bias is not None and bias in shapes and shapes[bias] == (width,):
-            places[f"{role}_bias"] = Place(bias, transposed=False)
+        if path is not None:
+            places |= _placed(role, path, shapes, d_in, d_out, key_width)
     if not {"query", "key", "value"} & places.keys() and key_width == d_out:
-        places.update(_fused(shapes, d_in, d_out))
-    for role in wanted:
-        if role not in places and role != "output":
-            raise RolesUnknown(CONTRACT[role], [path for path, _ in there])
-    return Roles(places, exact)
+        places |= _fused(shapes, ("query", "key", "value"), d_in, d_out)
+    elif not {"key", "value"} & places.keys():
+        places |= _fused(shapes, ("key", "value"), d_in, key_width)
+    return places, exact
+
+
+def _placed(
+    role: str,
+    path: str,
+    shapes: Mapping[str, tuple[int, ...]],
+    d_in: int,
+    d_out: int,
+    key_width: int,
+) -> dict[str, Place]:
+    """Where a role's weight lies, and the bias beside it."""
+    width = key_width if role in ("key", "value") else d_out
+    found = {role: Place(path, _is_transposed(path, shapes[path], d_in, width, role))}
+    bias = path.removesuffix("weight") + "bias" if path.endswith("weight") else ""
+    if shapes.get(bias) == (width,):
+        found[f"{role}_bias"] = Place(bias, transposed=False)
+    return found
+
+
+def _left_over(
+    role: str,
+    shapes: Mapping[str, tuple[int, ...]],
+    places: Mapping[str, Place],
+    d_in: int,
+    d_out: int,
+    key_width: int,
+) -> list[str]:
+    """The weights that play no role yet and have the shape of this one."""
+    taken = {place.path for place in places.values()}
+    width = key_width if role in ("key", "value") else d_out
+    rows = d_out if role == "output" else d_in
+    fitting = ((rows, width), (width, rows))
+    return [path for path, shape in shapes.items() if shape in fitting and path not in taken]
 
 
 _known_roles_of = lru_cache(maxsize=512)(_roles_of)
@@ -196,41 +164,65 @@ def layouts_of(
     try:
         usual = roles_of(shapes, d_in, d_out, output, key_width)
     except RolesUnknown:
-        return tuple(_permuted(shapes, d_in, d_out, output))
+        ways = tuple(_permuted(shapes, d_in, d_out, output, key_width or d_out))
+        if not ways:  # as many weights as roles, but none of the output's shape
+            raise RolesUnknown(CONTRACT["output"], shapes) from None
+        return ways
+    orders = [usual]
+    fused = usual.places.get("query")
+    if fused is not None and fused.part is not None and not _is_told(fused.path):
+        orders = [_in_order(usual, order) for order in permutations(range(3))]
+    if output and "output" not in usual.places:
+        left = _left_over("output", shapes, usual.places, d_in, d_out, key_width or d_out)
+        orders += [
+            Roles({**usual.places, **_placed("output", path, shapes, d_in, d_out, d_out)}, False)
+            for path in left[:MOST_PARAMETERS]
+        ]
     if heads < 2 or all(place.part is None for place in usual.places.values()):
-        return (usual,)
-    by_head = {
-        role: place if place.part is None else replace(place, heads=heads)
-        for role, place in usual.places.items()
-    }
-    return usual, Roles(by_head, usual.exact)
+        return tuple(orders)
+    return *orders, *(_by_head(each, heads) for each in orders)
+
+
+def _in_order(roles: Roles, order: Sequence[int]) -> Roles:
+    """The same with the runs of a fused weight in another order."""
+    return Roles(
+        {
+            role: place if place.part is None else replace(place, part=order[place.part])
+            for role, place in roles.places.items()
+        },
+        roles.exact,
+    )
+
+
+def _by_head(roles: Roles, heads: int) -> Roles:
+    """The same with the runs of a fused weight in each of so many blocks."""
+    return Roles(
+        {
+            role: place if place.part is None else replace(place, heads=heads)
+            for role, place in roles.places.items()
+        },
+        roles.exact,
+    )
 
 
 def _permuted(
-    shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, output: bool
+    shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int, output: bool, key_width: int
 ) -> Iterator[Roles]:
-    wanted = ["query", "key", "value"]
-    held = [path for path, shape in shapes.items() if shape in {(d_in, d_out), (d_out, d_in)}]
-    last = [path for path, shape in shapes.items() if shape == (d_out, d_out)] if output else []
-    named = next((path for path in last if re.fullmatch(_NEAR["output"], _leaf(path))), None)
-    own = {} if named is None else {"output": named}
-    held = [path for path in held if path != named]
-    if output and named is None:
-        wanted.append("output")
-        held = list(dict.fromkeys([*held, *last]))
-    if len(held) != len(wanted):
+    """Every way in which weights that names do not tell may play the roles that are left."""
+    wanted = ("query", "key", "value", "output") if output else ("query", "key", "value")
+    told, _ = _by_name(shapes, wanted, d_in, d_out, key_width)
+    missing = [role for role in wanted if role not in told]
+    left = {role: _left_over(role, shapes, told, d_in, d_out, key_width) for role in missing}
+    held = list(dict.fromkeys(path for paths in left.values() for path in paths))
+    if len(held) != len(missing):
         raise RolesUnknown(CONTRACT["query"], shapes)
     for order in permutations(held):
-        paths = {**dict(zip(wanted, order, strict=True)), **own}
-        if output and shapes[paths["output"]] != (d_out, d_out):
-            continue
-        places: dict[str, Place] = {}
-        for role, path in paths.items():
-            places[role] = Place(path, _is_transposed(path, shapes[path], d_in, d_out, role))
-            bias = path.removesuffix("weight") + "bias" if path.endswith("weight") else ""
-            if shapes.get(bias) == (d_out,):
-                places[f"{role}_bias"] = Place(bias, transposed=False)
-        yield Roles(places, exact=False)
+        chosen = dict(zip(missing, order, strict=True))
+        if all(path in left[role] for role, path in chosen.items()):
+            places = dict(told)
+            for role, path in chosen.items():
+                places |= _placed(role, path, shapes, d_in, d_out, key_width)
+            yield Roles(places, exact=False)
 
 
 def _exactly(role: str, shapes: Mapping[str, tuple[int, ...]]) -> str | None:
@@ -260,18 +252,30 @@ def _is_transposed(path: str, shape: tuple[int, ...], d_in: int, d_out: int, rol
     return path.endswith(".weight")
 
 
-def _fused(shapes: Mapping[str, tuple[int, ...]], d_in: int, d_out: int) -> dict[str, Place]:
-    """Query, key and value in one weight: one under the other, or side by side."""
-    for path, shape in shapes.items():
-        fused = shape in ((3 * d_out, d_in), (d_in, 3 * d_out))
-        if fused and re.fullmatch(_FUSED, _leaf(path)):
-            places = {
-                role: Place(path, transposed=shape == (3 * d_out, d_in), part=number)
-                for number, role in enumerate(("query", "key", "value"))
-            }
-            bias = path.removesuffix("weight") + "bias"
-            if bias in shapes:
-                for number, role in enumerate(("query", "key", "value")):
-                    places[f"{role}_bias"] = Place(bias, transposed=False, part=number)
-            return places
-    return {}
+def _is_told(path: str) -> bool:
+    """Whether a name tells a fused weight, and so the usual order of its runs."""
+    return re.fullmatch(_FUSED, _leaf(path)) is not None
+
+
+def _fused(
+    shapes: Mapping[str, tuple[int, ...]], roles: Sequence[str], d_in: int, width: int
+) -> dict[str, Place]:
+    """Several roles in one weight: one under the other, or side by side.
+
+    It may have any name where it is the only one of its shape.
+    """
+    across = len(roles) * width
+    fitting = [path for path, shape in shapes.items() if shape in ((across, d_in), (d_in, across))]
+    told = [path for path in fitting if _is_told(path)] or (fitting if len(fitting) == 1 else [])
+    if not told:
+        return {}
+    path = told[0]
+    transposed = shapes[path] == (across, d_in)
+    places = {
+        role: Place(path, transposed, number, of=len(roles)) for number, role in enumerate(roles)
+    }
+    bias = path.removesuffix("weight") + "bias" if path.endswith("weight") else ""
+    if shapes.get(bias) == (across,):
+        for number, role in enumerate(roles):
+            places[f"{role}_bias"] = Place(bias, False, number, of=len(roles))
+    return places
