@@ -14,13 +14,14 @@ import msgspec
 
 from autograder.assignment.assignment import Assignment, Limits, load_assignment
 from autograder.assignment.secret import load_secret
-from autograder.diagnosis.catalogue import load_catalogue
+from autograder.checks.session import names_asked, other_names
+from autograder.diagnosis.catalogue import stage_catalogue
 from autograder.grading.exchange import Answer, Fault, Graded, Request
 from autograder.grading.grading import entries_of
 from autograder.grading.judge import Judge
 from autograder.sandbox.guest import loading, reset_state
 from autograder.sandbox.host.guest_process import GuestProcess
-from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.room import NameSpec, OtherNames, Sandbox
 from autograder.submissions.submission import Submission, read_submission
 from bench.classroom import ROOT
 from bench.direct import guest
@@ -32,10 +33,15 @@ class DirectSandbox(Sandbox):
     """What the judge takes for a sandbox."""
 
     def __init__(
-        self, limits: Limits, names: tuple[NameSpec, ...], output: reset_state.Output
+        self,
+        limits: Limits,
+        names: tuple[NameSpec, ...],
+        parameters: dict[str, OtherNames],
+        output: reset_state.Output,
     ) -> None:
         self.limits = limits
         self.names = names
+        self.parameters = parameters
         self._output = output
         loading.prepare()
 
@@ -87,19 +93,16 @@ def submissions(assignment: Assignment, folder: Path) -> tuple[Submission, ...]:
 def grade_here(assignment: Assignment, work: tuple[Submission, ...]) -> tuple[Timed, ...]:
     """Grade without a wall. What the class prints goes nowhere."""
     for stage in assignment.stages:
-        load_catalogue(stage.misconceptions)  # while imports are still the kit's own
+        stage_catalogue(assignment, stage)  # while imports are still the kit's own
     streams = {name: getattr(sys, name) for name in STREAMS}
     output = reset_state.quiet(assignment.limits.output_chars)
     sys.stderr = streams["stderr"]
     try:
-        names = tuple(
-            NameSpec(spec.name, spec.module, spec.kind, spec.parameters)
-            for spec in assignment.name_specs
-        )
+        names = names_asked(assignment)
         answers: list[Answer] = []
         judge = Judge(
             assignment,
-            DirectSandbox(assignment.limits, names, output),
+            DirectSandbox(assignment.limits, names, other_names(assignment), output),
             load_secret(assignment),
         )
         judge.serve([Request(each) for each in work], answers.append)

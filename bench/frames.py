@@ -9,10 +9,11 @@ from typing import Any
 
 from autograder.assignment.assignment import load_assignment
 from autograder.assignment.secret import load_secret
+from autograder.checks.session import names_asked, other_names
 from autograder.grading.exchange import Request
 from autograder.grading.judge import Judge
 from autograder.sandbox.host.guest_process import GuestProcess
-from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.room import Sandbox
 from autograder.submissions.submission import read_submission
 from bench.classroom import ROOT
 from bench.table import Goal, Row, Tell
@@ -26,15 +27,15 @@ WORK = ("ada", "ben.py", "lena", "hiro", "rosa.py")
 def frames(tell: Tell) -> list[Row]:
     """Frames of the solutions, and of a few members of the example class."""
     assignment = load_assignment(ROOT)
-    names = tuple(
-        NameSpec(spec.name, spec.module, spec.kind, spec.parameters)
-        for spec in assignment.name_specs
-    )
+    names = names_asked(assignment)
     folder = ROOT / "examples" / "submissions"
     work: list[tuple[str, Path]] = [("the solutions", assignment.solutions)]
     work += [(name, folder / name) for name in WORK if (folder / name).exists()]
     rows = []
-    with Sandbox(assignment.limits, names) as sandbox, counted() as parts:
+    with (
+        Sandbox(assignment.limits, names, parameters=other_names(assignment)) as sandbox,
+        counted() as parts,
+    ):
         judge = Judge(assignment, sandbox, load_secret(assignment))
         for name, path in work:
             parts.clear()

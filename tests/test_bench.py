@@ -10,10 +10,11 @@ import torch
 from torch import nn
 
 from autograder.assignment.assignment import load_assignment
+from autograder.checks.session import names_asked, other_names
 from autograder.grading.exchange import Request
 from autograder.grading.judge import Judge
 from autograder.sandbox.host.guest_process import GuestProcess
-from autograder.sandbox.host.room import NameSpec, Sandbox
+from autograder.sandbox.host.room import Sandbox
 from autograder.submissions.submission import read_submission
 from bench import ours, stock, walled
 from bench.__main__ import with_ratios
@@ -212,12 +213,12 @@ class TestFrames:
     def test_a_frame_is_counted_with_its_questions_and_nothing_is_left_behind(self) -> None:
         ask_each = GuestProcess.ask_each
         assignment = load_assignment(ROOT)
-        names = tuple(
-            NameSpec(spec.name, spec.module, spec.kind, spec.parameters)
-            for spec in assignment.name_specs
-        )
+        names, parameters = names_asked(assignment), other_names(assignment)
         submission = read_submission(assignment.solutions, assignment.limits)
-        with Sandbox(assignment.limits, names, "process") as sandbox, counted() as parts:
+        with (
+            Sandbox(assignment.limits, names, "process", parameters=parameters) as sandbox,
+            counted() as parts,
+        ):
             Judge(assignment, sandbox, b"").grade(Request(submission))
         assert parts[0] == 1  # loading
         assert len(parts) <= MOST

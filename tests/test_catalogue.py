@@ -17,7 +17,7 @@ import autograder.scoring.verdict
 from autograder.assignment.assignment import Stage
 from autograder.attention.chain import Given
 from autograder.diagnosis.catalogue import Catalogue, Misconception, load_catalogue
-from autograder.errors import InternalError
+from autograder.errors import InternalError, UsageError
 from autograder.release.stubs import leaks
 from autograder.release.template import solution_lines
 from tests.conftest import ASSIGNMENT
@@ -270,9 +270,10 @@ def test_every_mistake_occurs_in_names_of_the_assignment(stage: Stage) -> None:
 
 @every_stage
 def test_every_mistake_can_be_seen_somehow(stage: Stage) -> None:
-    """As a replaced step, by its exception, by a check that names it, or by the verdict itself."""
+    """As a replaced step, by its exception, by a check or a rule, or by the verdict itself."""
     chains = {step for chain in catalogue_of(stage).chains.values() for step in chain.names}
     named = mentioned_in(stage) | texts(Path(autograder.scoring.verdict.__file__))
+    named |= {rule.misconception for rule in ASSIGNMENT.forbidden if rule.misconception}
 
     def seen(entry: Misconception) -> bool:
         if entry.names and not set(entry.names) & set(stage.names):
@@ -527,6 +528,6 @@ def doubled(monkeypatch: pytest.MonkeyPatch) -> str:
     return module.__name__
 
 
-def test_two_mistakes_of_one_id_are_the_kits_fault(doubled: str) -> None:
-    with pytest.raises(InternalError, match="two misconceptions are called 'a'"):
+def test_two_mistakes_of_one_id_are_told_with_their_file(doubled: str) -> None:
+    with pytest.raises(UsageError, match="two misconceptions are called 'a'"):
         load_catalogue(doubled)

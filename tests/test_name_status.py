@@ -25,7 +25,7 @@ SAMPLE = Sample(b"what the tests of standings use")
 NAME = "CausalAttention"
 BASE = Check(NAME, "values", rationale="The output is the reference's.")
 FORM = Check(NAME, "values", ("form",), rationale="Any length works.")
-DEPENDENCE = Check(NAME, "dependence", rationale="The output depends on queries.")
+DEPENDENCE = Check(NAME, "dependence", told="The result depends on no score.")
 SHORT = Sizes(d_in=7, d_out=5, tokens=6, batch=2, context_length=8)
 WHOLE = Sizes(d_in=4, d_out=10, tokens=8, batch=3, context_length=8)
 
@@ -185,7 +185,7 @@ def test_outputs_that_nothing_reproduces_are_unexplained() -> None:
 def test_unexplained_outputs_that_do_not_depend_on_scores_are_no_attention() -> None:
     found = standing(nonsense, [outcome("failed", DEPENDENCE)])
     assert (found.kind, found.status) == ("null", "failed")
-    assert "no attention" in found.text
+    assert found.text == "The result depends on no score."
 
 
 def test_where_an_explanation_fits_it_decides_and_not_the_lack_of_dependence() -> None:

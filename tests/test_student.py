@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from autograder.assignment.assignment import Limits
+from autograder.checks.session import other_names
 from autograder.errors import InternalError
 from autograder.sandbox.host.line import CUT
 from autograder.sandbox.host.room import NameSpec, Sandbox
@@ -22,6 +23,7 @@ from autograder.sandbox.host.student import (
     WireBroken,
 )
 from autograder.submissions.submission import SourceFile
+from tests.conftest import ASSIGNMENT
 
 NAMES = (
     NameSpec("softmax", "simplified", "function", ("scores",)),
@@ -68,7 +70,7 @@ def copy_weights(source, target):
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    with Sandbox(LIMITS, NAMES) as made:
+    with Sandbox(LIMITS, NAMES, parameters=other_names(ASSIGNMENT)) as made:
         made.wait_ready()
         yield made
 

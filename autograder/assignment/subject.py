@@ -49,6 +49,9 @@ def module_of(assignment: Assignment, name: str, key: str) -> ModuleType:
         UsageError: There is none, or running it raises.
     """
     make_importable(assignment, name)
+    known = sys.modules.get(name)
+    if known is not None:
+        return known
     try:
         return importlib.import_module(name)
     except Exception as error:

@@ -151,14 +151,15 @@ def load_catalogue(module_name: str) -> Catalogue:
 @cache
 def _catalogue(module: ModuleType, file: Path) -> Catalogue:
     """The catalogue that a module such as `autograder.attention.misconceptions.causal` defines."""
+    where = getattr(module, "__file__", None) or module.__name__
     for part in ("CHAINS", "MISCONCEPTIONS", "NULLS"):
         if not hasattr(module, part):
-            raise UsageError(f"{module.__file__}: there is no {part}; see docs/assignments.md")
+            raise UsageError(f"{where}: there is no {part}; see docs/assignments.md")
     entries: tuple[Misconception, ...] = tuple(module.MISCONCEPTIONS)
     seen: set[str] = set()
     for entry in entries:
         if entry.id in seen:
-            raise UsageError(f"{module.__file__}: two misconceptions are called {entry.id!r}")
+            raise UsageError(f"{where}: two misconceptions are called {entry.id!r}")
         seen.add(entry.id)
     assert module.__file__ is not None
     worded = entries

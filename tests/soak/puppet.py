@@ -104,6 +104,7 @@ class PuppetSandbox(Sandbox):
     def __init__(self) -> None:
         self.limits = LIMITS
         self.names = NAMES
+        self.parameters = {}
         self.puppets = Puppets()
 
     walled = True
